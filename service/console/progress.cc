@@ -17,10 +17,10 @@ namespace {
 
 constexpr char kBetween[] = "  ";
 constexpr int kCells = 8;
-// Of a line in a file, which never wraps: what keeps a stream from learning may be long.
+// Limit of a printed line, which does not wrap: the reason why a stream does not learn may be long.
 constexpr std::size_t kPrintedColumns = 160;
 
-/// What a line says, of one stream or of several.
+/// Values of a progress line, for one stream or for all together.
 struct Figures {
   std::uint64_t dropped = 0;
   double rate_in = 0;
@@ -49,7 +49,7 @@ Figures SumOf(std::span<const StreamSnapshot> streams) {
     sum.rate_out += stream.predictions_per_second;
     sum.delay_p50_s = std::max(sum.delay_p50_s, stream.delay_p50_s);
     sum.delay_p99_s = std::max(sum.delay_p99_s, stream.delay_p99_s);
-    if (stream.labels) continue;  // Another loss, with nothing to compare it with.
+    if (stream.labels) continue;  // Its loss is of another kind.
     if (stream.recent.sees_spurious_motion()) continue;  // Noise is not explained.
     sum.loss += stream.recent.loss;
     sum.loss_no_motion += stream.recent.loss_no_motion;
@@ -61,7 +61,7 @@ std::string Rate(double rate) {
   return rate < 99.95 ? absl::StrFormat("%.1f/s", rate) : absl::StrFormat("%.0f/s", rate);
 }
 
-// Both in one unit: "134 ms, p99 171 ms".
+// Both in the same unit: "134 ms, p99 171 ms".
 std::string Delay(double p50_s, double p99_s) {
   if (p50_s <= 0) return "-";
   if (p99_s < 0.9995) return absl::StrFormat("%.0f ms, p99 %.0f ms", p50_s * 1e3, p99_s * 1e3);
@@ -71,7 +71,7 @@ std::string Delay(double p50_s, double p99_s) {
 
 using Parts = std::vector<std::string>;
 
-/// Whole parts, as many as fit, of which the first always does.
+/// As many whole parts as fit; the first part is cut if it does not fit.
 std::string Joined(const Parts& parts, std::size_t columns) {
   std::string line;
   for (const std::string& part : parts) {
@@ -81,7 +81,7 @@ std::string Joined(const Parts& parts, std::size_t columns) {
   return CutTo(std::move(line), columns);
 }
 
-/// How far it is, and how long the rest takes at the present rate, if there is one.
+/// Progress towards the limit of frames, and the time left at the current rate, if it is known.
 struct Way {
   double share = 0;
   std::uint64_t done = 0;
@@ -108,7 +108,7 @@ Parts PartsOf(const Way& way, std::uint64_t frames) {
   return parts;
 }
 
-/// Everything but what stands at the beginning of the line. `quality`: what predictions are worth.
+/// Appends everything after the start of the line. `quality`: a text on the predictions' quality.
 void Append(Parts& parts, const Figures& figures, std::string quality) {
   parts.insert(
       parts.end(),
@@ -124,7 +124,7 @@ std::string Quality(const LabelCounts& labels) {
                  : absl::StrFormat("error %.3g", labels.recent_score);
 }
 
-// Of the motion: there is no room to say that.
+// The explained share of the motion; "of the motion" is left out for lack of room.
 std::string Explained(double loss, double loss_no_motion, bool spurious = false) {
   return spurious ? "explains only noise"
                   : absl::StrCat("explains ", ExplainedShare(loss, loss_no_motion));
@@ -136,7 +136,7 @@ std::string Quality(const StreamSnapshot& stream) {
                    stream.recent.sees_spurious_motion());
 }
 
-/// What keeps the stream from learning, on one line; empty where nothing does.
+/// Why the stream does not learn, on one line; empty if it learns.
 std::string Trouble(const StreamSnapshot& stream) {
   std::string trouble;
   if (!stream.learner.ok()) {
@@ -153,7 +153,7 @@ std::string Trouble(const StreamSnapshot& stream) {
   return OnOneLine(std::move(trouble));
 }
 
-/// What is given up for want of time, and not as planned.
+/// Work that is dropped for lack of time, unless the plan expects it.
 std::string Overloaded(const StreamSnapshot& stream) {
   const bool planned = stream.overload.kind == OverloadKind::kLearnsLess;
   return planned ? "" : DescribeOverload(stream.overload);

@@ -1,5 +1,5 @@
-// The one line that says how the server is doing: rewritten in place on a terminal, printed every
-// few seconds elsewhere.
+// The line that shows the server's progress: rewritten in place on a terminal, printed every few
+// seconds elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -12,44 +12,45 @@
 
 namespace millrace::service {
 
-/// Columns that a progress line never exceeds.
+/// The default limit of a progress line's columns.
 inline constexpr std::size_t kProgressColumns = 100;
 
-/// "412": five characters at most; in thousands (k), millions (M) and so on where it needs more:
+/// "412"; numbers that need more than five characters in thousands (k), millions (M) and so on:
 /// "123k".
 [[nodiscard]] std::string ShortCount(std::uint64_t count);
 
 struct ProgressOptions {
-  /// Whole figures, as many as fit.
+  /// The line's limit. A value that does not fit is left out.
   std::size_t columns = kProgressColumns;
-  /// Predictions of each stream after which the server ends: then the line is a bar with the time
-  /// left. 0: it goes on.
+  /// The number of predictions per stream after which the server ends: the line is then a bar with
+  /// the time left. 0: no limit.
   std::uint64_t frames = 0;
 };
 
-/// One stream: frames, rates, delay, how much of the motion is explained (or how many of the last
-/// labelled frames were predicted right), drops; where its source is away or its learner has
-/// failed, that and why. In kProgressColumns there is room for all of it, but for a bar.
+/// One stream: frames, rates, delay, quality, drops. Quality is the explained share of the motion,
+/// or the share of correct predictions over the last labelled frames. If the source is away or the
+/// learner has failed, the line shows that with its reason. Everything but a bar fits into
+/// kProgressColumns.
 [[nodiscard]] std::string ProgressLine(const StreamSnapshot& stream,
                                        const ProgressOptions& options = {});
 
-/// All streams in one line: how many, rates and drops added up, the longest delays, the loss of all
-/// together. A bar is of the one that has the longest way to go.
+/// All streams in one line: their number, summed rates and drops, the longest delays, the joint
+/// loss. A bar shows the stream that has the most left to do.
 [[nodiscard]] std::string ProgressLine(std::span<const StreamSnapshot> streams,
                                        const ProgressOptions& options = {});
 
-/// Writes progress lines. For one thread; `out` must outlive it.
+/// Prints progress lines. For one thread; `out` must outlive it.
 class ProgressPrinter {
  public:
-  /// `rewrites`: `out` is a terminal. `frames`: as ProgressOptions has it.
+  /// `rewrites`: `out` is a terminal. `frames`: see ProgressOptions.
   ProgressPrinter(std::ostream& out, bool rewrites, std::uint64_t frames = 0)
       : out_(out), rewrites_(rewrites), frames_(frames) {}
 
-  /// On a terminal replaces the line by the streams' newest, in `columns`. Elsewhere prints a line
+  /// On a terminal, replaces the line by a new one of at most `columns`. Elsewhere, prints one line
   /// for each stream.
   void Show(std::span<const StreamSnapshot> streams, std::size_t columns);
 
-  /// Ends the line, so that what follows starts a new one.
+  /// Ends the line, so that later output starts on a new line.
   void Finish();
 
  private:

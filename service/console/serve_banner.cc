@@ -20,22 +20,22 @@ namespace {
 
 constexpr std::string_view kIndent = "            ";
 
-/// The last part of a file's path; what is no file stays as it is.
+/// The last part of a file's path; other text is unchanged.
 std::string ShortUri(const std::string& text) {
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
   if (!uri.ok() || ingest::KindOf(*uri) != ingest::SourceKind::kFile) return text;
   const std::string last = std::filesystem::path(text).filename().string();
-  return last.empty() ? text : last;  // A folder may end in a slash.
+  return last.empty() ? text : last;  // A folder's path may end in a slash.
 }
 
-/// What stands in the way, where not everything that was asked for can be done.
+/// The limit that prevents learning from every frame; empty if there is no such limit.
 std::string DescribeLimit(const pipeline::LearnerDescription& learner) {
   const bool all = learner.update_every == 1 && (!learner.rate_plan || learner.rate_plan->holds);
   if (all || !learner.rate_plan) return "";
   return absl::StrCat("  limit     ", learner.rate_plan->limit, "\n");
 }
 
-/// What the model's weights are when it starts.
+/// The origin of the model's initial weights.
 std::string DescribeStart(const BannerStream& stream) {
   const pipeline::Resumption& resumption = stream.resumption;
   if (resumption.checkpoint.empty()) return DescribeOrigin(stream.config);
@@ -49,15 +49,15 @@ std::string DescribeTask(const BannerStream& stream) {
       ", from ", DescribeStart(stream));
 }
 
-/// On what, where that was asked for.
+/// The devices, if the configuration names them.
 std::string DescribeWhere(const pipeline::LearnerDescription& learner) {
   return learner.where.empty() ? "" : absl::StrCat("  on        ", learner.where, "\n");
 }
 
-/// The less of two rates, of which 0 is none.
+/// The lower of two rates; 0 means no rate.
 double LessOf(double a, double b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
 
-/// Of what more frames come than are learned from.
+/// The rate that exceeds the learning rate of frames: the camera's or the limit max_fps.
 std::string DescribeTooMany(double camera, double limit) {
   return LessOf(camera, limit) == camera
              ? absl::StrFormat(" of the camera's %.4g", camera)

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What is the same for one stream and for all together.
+/// Values that exist for one stream and for all streams together.
 struct Totals {
   FrameCounts frames;
   double rate_in = 0;
@@ -110,7 +110,7 @@ json LearningJson(const StreamSnapshot& snapshot) {
            {{"written", learning.checkpoints.written}, {"failed", learning.checkpoints.failed}}}};
 }
 
-// Prequential scores; null where there are none.
+// Prequential scores; null if there are none.
 json ScoresJson(const pipeline::ScoreSummary& scores) {
   const auto if_known = [](const std::optional<double>& value) {
     return value ? json(*value) : json(nullptr);
@@ -135,7 +135,7 @@ json WindowJson(const std::optional<pipeline::ScoreWindow>& window) {
   return result;
 }
 
-/// Means of the terms of what it learns by, without their weights.
+/// Means of the loss terms, without their weights.
 json LossTermsJson(const StreamSummary& stream) {
   const RunFigures& run = stream.figures;
   if (run.loss_term_sums.empty()) return nullptr;
@@ -173,7 +173,7 @@ json StreamJson(const StreamSummary& stream) {
   return result;
 }
 
-// What it was worth, each prediction before anything was learned from its frame.
+// Prequential quality: each prediction was scored before the model learned from its frame.
 std::string ScoresText(const RunFigures& run) {
   if (run.scores.loss_no_motion <= 0) return "";
   const pipeline::ScoreSummary& whole = run.scores;
@@ -201,7 +201,7 @@ std::string DroppedText(const FrameCounts& frames) {
   return parts.empty() ? "" : absl::StrCat(" (", absl::StrJoin(parts, ", "), ")");
 }
 
-// From how many frames it learned, and what happened to it on the way.
+// The number of predictions learned from, and events such as roll-backs.
 std::string LearningText(const StreamSnapshot& snapshot) {
   std::vector<std::string> reasons;
   std::uint64_t skipped = 0;
@@ -232,7 +232,7 @@ std::string LearningText(const StreamSnapshot& snapshot) {
   return text + "\n";
 }
 
-// Which labels came, and what the predictions were worth beside them.
+// Labels by outcome, and the score of the labelled predictions.
 std::string LabelsText(const std::optional<LabelCounts>& counts) {
   if (!counts) return "";
   std::vector<std::string> parts;
@@ -252,7 +252,7 @@ std::string LabelsText(const std::optional<LabelCounts>& counts) {
   return text + "\n";
 }
 
-// Of the newest predictions.
+// The loss of the newest predictions.
 std::string LossText(const RecentLearning& recent) {
   if (!(recent.loss_no_motion > 0)) return "";
   return absl::StrFormat("  loss      %.4f, no motion's %.4f: %s%s (last 200)\n", recent.loss,

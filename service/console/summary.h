@@ -1,4 +1,4 @@
-// What a run of `millrace serve` came to: for people at its end, and as JSON for programs.
+// The results of a `millrace serve` run: text for its end, and JSON for programs.
 #pragma once
 
 #include <span>
@@ -10,22 +10,22 @@
 
 namespace millrace::service {
 
-/// One stream's run, read after the stream was stopped.
+/// The results of one stream, read after the stream was stopped.
 struct StreamSummary {
   StreamSnapshot snapshot;
   RunFigures figures;
   pipeline::LearnerDescription learner;
-  /// What it learned by, whose terms `figures` sums up.
+  /// The loss; `figures` has the sums of its terms.
   pipeline::FlowLossOptions loss = {};
 };
 
 [[nodiscard]] StreamSummary Summarise(const ServedStream& served);
 
-/// A paragraph for each stream.
+/// One paragraph per stream.
 [[nodiscard]] std::string SummaryText(std::span<const StreamSummary> streams);
 
-/// All streams together, and each under "streams". Frame counts and rates add up, delays are those
-/// of all predictions, losses means over the streams. What is unknown is null.
+/// All streams together, and each stream under "streams". Frame counts and rates are sums. Delays
+/// are over all predictions, losses are means over the streams. Unknown values are null.
 [[nodiscard]] nlohmann::json SummaryJson(std::span<const StreamSummary> streams);
 
 }  // namespace millrace::service

@@ -1,7 +1,7 @@
-// The command line's library, named without its headers, which are slow to read.
+// Forward declarations of CLI11, whose headers are slow to compile.
 #pragma once
 
-// NOLINTNEXTLINE(readability-identifier-naming): it is CLI11's.
+// NOLINTNEXTLINE(readability-identifier-naming): CLI11's own name.
 namespace CLI {
 class App;
 class Option;

@@ -1,4 +1,4 @@
-// What the program's exit code says. Documented in `millrace --help`.
+// The program's exit codes. `millrace --help` documents them.
 #pragma once
 
 #include "absl/status/status.h"
@@ -6,16 +6,16 @@
 namespace millrace::service {
 
 inline constexpr int kExitOk = 0;
-/// Something failed while it ran.
+/// The program failed while it ran.
 inline constexpr int kExitFailure = 1;
-/// The command line or the configuration is wrong. Not where it asks for more than its budget, as
-/// layers are measured at each start, and the next may find the machine idle.
+/// The command line or the configuration is wrong. Not used for an exceeded budget: layers are
+/// measured at each start, and the next start may find the machine idle.
 inline constexpr int kExitUsage = 2;
 /// A GPU failed, or its memory is full (pipeline/device/device_failure.h).
 inline constexpr int kExitGpu = 3;
-// 128 + the signal that ended it at once: StopSignals (serve_signals.h).
+// 128 + the number of a signal that ended the program at once: StopSignals (serve_signals.h).
 
-/// Of a command whose work ended so.
+/// The exit code of a command that ended with `status`.
 [[nodiscard]] inline int ExitCodeOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:

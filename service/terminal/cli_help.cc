@@ -17,11 +17,11 @@
 namespace millrace::service {
 namespace {
 
-// Of a description, however narrow the terminal is.
+// The minimum width of a description, even on a narrower terminal.
 constexpr std::size_t kFewestColumns = 20;
 
-/// The fixed few values of an option, as its type says them: "TEXT:{relative,census}". Empty: it
-/// takes others, too.
+/// An option's fixed list of values, taken from its type text: "TEXT:{relative,census}". Empty if
+/// the option takes other values, too.
 std::string ValuesIn(const std::string& type) {
   const std::size_t begin = type.find(":{");
   const std::size_t end = type.find('}', begin);
@@ -61,14 +61,14 @@ class WrappedHelp final : public CLI::Formatter {
   const std::size_t columns_;
 };
 
-/// "did you mean 'serve'? ", or nothing.
+/// "did you mean 'serve'? ", or empty.
 std::string DidYouMean(const std::string& name, const std::vector<std::string>& known) {
   const std::string nearest = Nearest(name, known);
   return nearest.empty() ? "" : absl::StrCat("did you mean '", nearest, "'? ");
 }
 
-/// An option that the command does not have, and those that it has. Empty: that is not what is
-/// wrong.
+/// The error text for an unknown option, with a list of the known ones. Empty if no option is
+/// unknown.
 std::string NoOption(const CLI::App& app) {
   const std::vector<std::string> left = app.remaining();
   const auto unknown = std::ranges::find_if(
@@ -83,7 +83,7 @@ std::string NoOption(const CLI::App& app) {
                       "there are ", absl::StrJoin(known, ", "));
 }
 
-/// That no command was named, or one that there is not. Empty: that is not what is wrong.
+/// The error text for a missing or unknown command. Empty if the command is known.
 std::string NoCommand(const CLI::App& app) {
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -154,7 +154,7 @@ std::string WrappedParagraphs(std::string_view text, std::size_t columns) {
   return absl::StrJoin(done, "\n");
 }
 
-// Values stand in the description: there is room for many.
+// The description lists the values, because it has more room.
 std::string OptionTakes(const CLI::Option& option) {
   const std::string values = ValuesIn(option.get_type_name());
   const std::string all = CLI::Formatter().make_option_opts(&option);
