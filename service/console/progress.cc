@@ -49,7 +49,7 @@ Figures SumOf(std::span<const StreamSnapshot> streams) {
     sum.rate_out += stream.predictions_per_second;
     sum.delay_p50_s = std::max(sum.delay_p50_s, stream.delay_p50_s);
     sum.delay_p99_s = std::max(sum.delay_p99_s, stream.delay_p99_s);
-    if (stream.labels) continue;  // Its loss is of another kind.
+    if (stream.labels) continue;                         // Its loss is of another kind.
     if (stream.recent.sees_spurious_motion()) continue;  // Noise is not explained.
     sum.loss += stream.recent.loss;
     sum.loss_no_motion += stream.recent.loss_no_motion;

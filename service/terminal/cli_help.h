@@ -1,4 +1,4 @@
-// What --help looks like: in lines that fit the terminal it is read on.
+// Formats --help to fit the terminal's width.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,23 @@
 
 namespace millrace::service {
 
-/// `text` in lines of at most `columns`, broken between words; a longer word has a line of its own.
-/// Line ends of `text` stay.
+/// `text` wrapped at `columns`, between words. A longer word gets its own line. Line ends of `text`
+/// stay.
 [[nodiscard]] std::string Wrapped(std::string_view text, std::size_t columns);
 
-/// As Wrapped(), for text with examples and tables: lines that begin with a space, and empty ones,
-/// stay as they are, and neighbouring others are one paragraph.
+/// As Wrapped(), for text with examples and tables. Lines that begin with a space, and empty lines,
+/// stay as they are. Other neighbouring lines form one paragraph.
 [[nodiscard]] std::string WrappedParagraphs(std::string_view text, std::size_t columns);
 
-/// What --help says of an option between its names and what it means: what it takes, its default,
-/// which others it needs.
+/// The part of an option's help between its names and its description: value, default, required
+/// options.
 [[nodiscard]] std::string OptionTakes(const CLI::Option& option);
 
-/// What it means; also the values of an option that has a fixed few.
+/// An option's description, with its list of values if that list is fixed.
 [[nodiscard]] std::string OptionMeans(const CLI::Option& option);
 
-/// Has the commands that are added to `app` from now on, and itself, explain themselves in at most
-/// `columns`, but for what cannot be broken; and say of a wrong command line which command it was
-/// for, and where to read on.
+/// Formats the help of `app` and of its later subcommands to at most `columns`, as far as lines can
+/// be broken. Also makes the error text of a wrong command line name the command and its --help.
 void ExplainWell(CLI::App& app, std::size_t columns);
 
 }  // namespace millrace::service

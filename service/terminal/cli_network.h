@@ -1,4 +1,4 @@
-// How commands are told a network.
+// The network option that several commands share: its help and its check.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The options of all commands that let a user choose how to learn.
+// The optimizer's options, shared by several commands.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace millrace::service {
 
-/// Adds --optimizer, --learning-rate and what optimizers have besides to `command`. `name` and
-/// `optimizer`, with their defaults, outlive it; the name is not checked.
+/// Adds --optimizer, --learning-rate and the optimizers' other options to `command`. `name` and
+/// `optimizer` hold the defaults and must outlive `command`. `name` is not checked.
 void AddOptimizer(CLI::App& command, std::string& name, pipeline::OptimizerOptions& optimizer);
 
 }  // namespace millrace::service

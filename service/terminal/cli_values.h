@@ -1,5 +1,5 @@
-// What options take, where it is a few names or a number: said by --help, offered by completion,
-// and refused with what would do.
+// Validators of options that take a few names or a number. --help shows the valid values,
+// completion offers them, and the error message names them.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 
 namespace millrace::service {
 
-/// One of `names`, and of a list each. The nearest is said of one that there is not.
+/// Accepts one of `names`; for a list option, checks each element. The error suggests the nearest
+/// name.
 [[nodiscard]] CLI::Validator OneOf(std::vector<std::string> names);
 
-/// One of the schedules' names, and of `more`.
+/// Accepts a schedule's name or one of `more`.
 [[nodiscard]] CLI::Validator ScheduleName(std::vector<std::string> more = {});
 
-/// A whole number of at least `least`.
+/// Accepts an integer of at least `least`.
 [[nodiscard]] CLI::Validator WholeFrom(std::uint64_t least);
 
 }  // namespace millrace::service

@@ -1,4 +1,4 @@
-// What the runs of several seeds come to.
+// Mean and deviation over the runs of several seeds.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@ namespace millrace::service {
 
 struct MeanAndDeviation {
   double mean = 0;
-  /// Of a sample; 0 of a single value.
+  /// The sample's standard deviation; 0 for a single value.
   double deviation = 0;
 };
 
-/// REQUIRES: not empty.
+/// REQUIRES: `values` is not empty.
 [[nodiscard]] MeanAndDeviation MeanOf(const std::vector<double>& values);
 
 }  // namespace millrace::service

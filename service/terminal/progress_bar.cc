@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 
 constexpr auto kBetweenLines = std::chrono::milliseconds(200);
 constexpr auto kBetweenPrinted = std::chrono::seconds(2);
-constexpr std::size_t kColumns = 80;  // Where a terminal does not say how wide it is.
+constexpr std::size_t kColumns = 80;  // Used if the terminal does not report its width.
 constexpr int kMostCells = 30;
 constexpr int kFewestCells = 5;
 constexpr int kBrackets = 2;
@@ -46,7 +46,7 @@ void ProgressBar::Show(std::int64_t done, std::int64_t all) {
   const nanoseconds now = options_.clock->Now();
   if (!options_.rewrites) return PrintTenth(done, all, now);
   if (shown_ && now - *shown_ < kBetweenLines && done < all) return;
-  if (done > 0) shown_ = now;  // The first that says how long it takes comes at once.
+  if (done > 0) shown_ = now;  // The first line with an estimate is shown at once.
   out_ << "\r" << CutTo(Line(done, all, now), options_.columns) << "\x1b[K" << std::flush;
   line_open_ = true;
 }
@@ -73,7 +73,7 @@ void ProgressBar::Finish() {
   if (std::exchange(line_open_, false)) out_ << "\n" << std::flush;
 }
 
-// Where the terminal is narrow the bar is short, or not there: the figures say more.
+// On a narrow terminal the bar is short or left out: the numbers matter more.
 std::string ProgressBar::Line(std::int64_t done, std::int64_t all, nanoseconds now) const {
   const double share = all > 0 ? static_cast<double>(done) / static_cast<double>(all) : 0;
   std::string figures =

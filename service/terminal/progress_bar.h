@@ -1,4 +1,4 @@
-// A bar that fills while something long is done, with the time that is left.
+// A progress bar with the estimated time left.
 #pragma once
 
 #include <chrono>
@@ -13,41 +13,41 @@
 
 namespace millrace::service {
 
-/// Of `cells` cells the share that is full: "[######....]".
+/// A bar of `cells` cells, filled up to `share`: "[######....]".
 [[nodiscard]] std::string BarText(double share, int cells);
 
 /// "30 s left", "10 min left", "1.5 h left".
 [[nodiscard]] std::string TimeLeftText(double seconds);
 
-/// Rewrites its line on a terminal a few times a second; elsewhere prints a line for every tenth
-/// that is done, but none in the first two seconds and none sooner after another. Thread-safe.
-/// Borrows `out` and the clock.
+/// On a terminal, rewrites its line a few times a second. Elsewhere, prints a line for each tenth
+/// of the work, but no line in the first two seconds or within two seconds after another.
+/// Thread-safe. Borrows `out` and the clock.
 class ProgressBar {
  public:
   struct Options {
-    /// Of what there is so much: "pairs".
+    /// The unit of `done` and `all`: "pairs".
     std::string unit;
     /// `out` is a terminal.
     bool rewrites = false;
-    /// Of the terminal.
+    /// The terminal's width.
     std::size_t columns = 80;
     const Clock* clock = &MonotonicClock();
   };
 
-  /// For standard error, whatever that is: standard output is for what was asked for.
+  /// For standard error, terminal or not: standard output is for results.
   [[nodiscard]] static Options OnStandardError(std::string unit);
 
   ProgressBar(std::ostream& out, Options options);
 
-  /// Told as often as anybody likes; less than before says nothing, as threads come when they come.
-  /// REQUIRES: done <= all.
+  /// May be called at any rate. Ignores a `done` below an earlier one, because threads may report
+  /// out of order. REQUIRES: done <= all.
   void Show(std::int64_t done, std::int64_t all) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Takes the line off a terminal, so that something else can be printed in its place; the next
-  /// Show() writes it again, below.
+  /// Removes the line from a terminal, so that other output can take its place. The next Show()
+  /// writes the line again below that output.
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Ends the line, so that what follows starts a new one.
+  /// Ends the line, so that later output starts on a new line.
   void Finish() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

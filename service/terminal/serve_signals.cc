@@ -23,14 +23,14 @@ using std::chrono::steady_clock;
 
 constexpr auto kNever = steady_clock::time_point::max();
 
-/// For poll(2), rounded up.
+/// The timeout for poll(2), rounded up.
 int LeftUntil(steady_clock::time_point until) {
   if (until == kNever) return -1;
   const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
   return std::max(0, static_cast<int>(left.count()));
 }
 
-/// Should even what EndAtOnce() says be waited for: by a terminal that takes nothing.
+/// Kills the process if EndAtOnce() itself blocks: its log message may wait for a stuck terminal.
 void AlarmAfter(milliseconds limit) {
   alarm(static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(limit).count() + 1));
 }

@@ -1,9 +1,9 @@
-// Turns SIGTERM, SIGINT and SIGHUP into ordinary calls on an ordinary thread.
+// Turns SIGTERM, SIGINT and SIGHUP into calls on an ordinary thread.
 //
-// A signal handler may do next to nothing. So the signals are blocked, in every thread, and one
-// thread waits for them: the first of SIGTERM and SIGINT asks the program to end in good order, the
-// second ends it at once, and so does the limit for the good order, if there is one, whatever
-// hangs; SIGHUP asks it to read its configuration again.
+// A signal handler may call almost no function. So all threads block these signals, and one thread
+// waits for them. The first SIGTERM or SIGINT asks the program to end gracefully. The second ends
+// it at once, as does the limit of the graceful end, if set, even if the program hangs. SIGHUP asks
+// the program to reload its configuration.
 #pragma once
 
 #include <chrono>
@@ -13,29 +13,28 @@
 
 namespace millrace::service {
 
-/// Owns SIGTERM and SIGINT from construction on, and SIGHUP where that is wanted: a program without
-/// a configuration ends with its terminal. Make it in main(), before any other thread starts:
-/// threads inherit what is blocked. One at a time.
+/// Blocks SIGTERM and SIGINT from construction on, and SIGHUP if wanted: a program without a
+/// configuration ends with its terminal. Construct it in main(), before any other thread starts,
+/// because threads inherit the blocked signals. One instance at a time.
 class StopSignals {
  public:
   enum class HangUp { kEnds, kAsksToReload };
 
-  /// `limit`: for the good order. 0: none.
+  /// `limit`: time limit of the graceful end. 0: no limit.
   explicit StopSignals(HangUp hang_up = HangUp::kEnds,
                        std::chrono::milliseconds limit = std::chrono::milliseconds(0));
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
-  /// Stops waiting; the signals stay blocked.
+  /// Stops waiting for signals; they stay blocked.
   ~StopSignals();
 
-  /// Calls `on_stop` on a thread of its own at the first signal, also at one that came already; at
-  /// the second the process exits with 128 + its number, as it does where it goes on for longer
-  /// than the limit. REQUIRES: called once at most.
-  /// `on_reload` is called at each SIGHUP, on the same thread: it must be quick.
+  /// Calls `on_stop` on an own thread at the first SIGTERM or SIGINT, including one that came
+  /// before this call. At the second, or after the limit, the process exits with 128 + the signal's
+  /// number. Calls `on_reload` at each SIGHUP, on the same thread: it must be quick. REQUIRES:
+  /// called at most once.
   void Watch(std::function<void()> on_stop, std::function<void()> on_reload = {});
 
-  /// Waits no longer: once it has returned, what Watch() was given is not called any more.
-  /// Idempotent.
+  /// Stops waiting. After it returns, Watch()'s callbacks are no longer called. Idempotent.
   void Forget();
 
  private:

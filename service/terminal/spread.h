@@ -1,4 +1,4 @@
-// The median of some measurements, and how far they lay apart.
+// The median and the range of repeated measurements.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ struct Spread {
   double greatest = 0;
 };
 
-/// REQUIRES: not empty.
+/// REQUIRES: `values` is not empty.
 [[nodiscard]] Spread SpreadOf(std::vector<double> values);
 
-/// Of each turn, the value over the baseline's. REQUIRES: as many of both, not none.
+/// The spread of values[i] / baseline[i]. REQUIRES: both have the same size and are not empty.
 [[nodiscard]] Spread RatioOf(const std::vector<double>& values,
                              const std::vector<double>& baseline);
 
-/// "1.62 (1.48 to 1.71)", with so many digits after the point.
+/// "1.62 (1.48 to 1.71)", with `digits` digits after the point.
 [[nodiscard]] std::string Text(const Spread& spread, int digits);
 
 }  // namespace millrace::service

@@ -17,7 +17,7 @@ namespace millrace::service {
 std::size_t TerminalColumns(std::size_t otherwise, int file) {
   winsize size = {};
   if (ioctl(file, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return otherwise;
-  return size.ws_col - 1U;  // A full last column would begin a new line.
+  return size.ws_col - 1U;  // A full last column would start a new line.
 }
 
 std::size_t TerminalRows(std::size_t otherwise) {
@@ -42,7 +42,7 @@ std::string Hanging(std::string_view text, std::size_t columns, std::size_t inde
     std::string rest = std::exchange(line, "");
     while (rest.size() > columns) {
       const std::size_t space = rest.rfind(' ', columns);
-      if (space == std::string::npos || space < indent) break;  // A word that is too long.
+      if (space == std::string::npos || space < indent) break;  // The word is too long to break.
       const std::size_t next = rest.find_first_not_of(' ', space);
       if (next == std::string::npos) break;
       absl::StrAppend(&line, absl::StripTrailingAsciiWhitespace(rest.substr(0, space)), "\n");
@@ -53,7 +53,7 @@ std::string Hanging(std::string_view text, std::size_t columns, std::size_t inde
   return absl::StrJoin(lines, "\n");
 }
 
-// The bytes of a character in UTF-8 that go on begin with the bits 10.
+// Continuation bytes of UTF-8 begin with the bits 10.
 std::string CutTo(std::string line, std::size_t columns) {
   if (line.size() <= columns) return line;
   while (columns > 0 && (static_cast<unsigned char>(line[columns]) & 0xC0) == 0x80) --columns;
@@ -65,7 +65,7 @@ std::string OnOneLine(std::string text) {
   constexpr unsigned char kDelete = 0x7f;
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' ' || c == kDelete; }, ' ');
-  // U+0080 to U+009F: to some terminals what an escape and a letter are.
+  // U+0080 to U+009F: some terminals treat these as an escape and a letter.
   for (std::size_t i = 0; i + 1 < text.size(); ++i) {
     if (text[i] == '\xC2' && static_cast<unsigned char>(text[i + 1]) < 0xA0) {
       text[i] = text[i + 1] = ' ';

@@ -1,4 +1,4 @@
-// What lines that rewrite themselves must know of the terminal.
+// The terminal's properties, and text that fits it.
 #pragma once
 
 #include <unistd.h>
@@ -10,27 +10,28 @@
 namespace millrace::service {
 
 /// Columns that a line on `file`, standard output or error, may fill without wrapping; `otherwise`
-/// where it is no terminal.
+/// if `file` is no terminal.
 [[nodiscard]] std::size_t TerminalColumns(std::size_t otherwise, int file = STDOUT_FILENO);
 
-/// A time in few letters: "30 s", "10 min", "1.5 h".
+/// A duration in few characters: "30 s", "10 min", "1.5 h".
 [[nodiscard]] std::string DurationText(double seconds);
 
-/// `text` with its lines broken at spaces where they are longer than `columns`; what goes on begins
-/// behind `indent` spaces.
+/// `text` with lines broken at spaces if they are longer than `columns`. Continuation lines begin
+/// with `indent` spaces.
 [[nodiscard]] std::string Hanging(std::string_view text, std::size_t columns, std::size_t indent);
 
-/// Whether standard input, output or error is a terminal: one that hung up is none any more.
+/// Whether standard input, output or error is a terminal. A terminal that has hung up does not
+/// count.
 [[nodiscard]] bool HasTerminal();
 
-/// Its rows; `otherwise` where it is no terminal.
+/// The terminal's rows; `otherwise` without a terminal.
 [[nodiscard]] std::size_t TerminalRows(std::size_t otherwise);
 
-/// The beginning of `line`, at most `columns` bytes: whole characters, of UTF-8, too.
+/// The start of `line`, at most `columns` bytes; never cuts a UTF-8 character.
 [[nodiscard]] std::string CutTo(std::string line, std::size_t columns);
 
-/// `text` with spaces in the place of line feeds and of all else that a terminal obeys instead of
-/// showing it: for words of others, such as a camera's.
+/// `text` with line feeds and terminal control characters replaced by spaces: for foreign text,
+/// such as a camera's.
 [[nodiscard]] std::string OnOneLine(std::string text);
 
 }  // namespace millrace::service

@@ -17,7 +17,7 @@ bool IsNumber(std::string_view cell) {
   return !cell.empty() && absl::ascii_isdigit(cell[0]) && cell.find('-') == std::string_view::npos;
 }
 
-// Characters, of UTF-8: all bytes but those that go on with one.
+// Counts UTF-8 characters: all bytes except continuation bytes.
 std::size_t WidthOf(std::string_view cell) {
   return std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; });
 }
