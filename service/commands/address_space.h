@@ -1,7 +1,7 @@
-// Whether `ulimit -v` leaves the program enough addresses to live.
+// Checks whether `ulimit -v` leaves the program enough address space.
 //
-// The libraries below end the process with a signal, or hang, where they get no thread or no
-// memory. So a limit that is far too low is refused in words before they are asked.
+// The libraries crash or hang if they get no thread or no memory. So a limit that is far too low is
+// refused with a message before any library is used.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace millrace::service {
 
-/// RESOURCE_EXHAUSTED, with the limit and what to do, if a server of so many streams would not fit.
+/// RESOURCE_EXHAUSTED, with the limit and a remedy, if a server of `streams` streams would not fit.
 [[nodiscard]] absl::Status CheckAddressSpace(std::size_t streams);
 
-/// Ends the process with kExitFailure and words on standard error if not even the libraries would
-/// fit. Uses nothing of them, so that it can be called before they are initialized.
+/// If even the libraries would not fit, prints a message to standard error and exits with
+/// kExitFailure. Uses no library, so it may be called before their initialization.
 void EndIfAddressSpaceIsTiny();
 
 }  // namespace millrace::service

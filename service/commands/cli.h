@@ -1,6 +1,6 @@
-// The command line of the program `millrace`: what it accepts, and its help.
+// The command line of the program `millrace`: its options and its help.
 //
-// A file of its own, because its library takes longest to compile.
+// In a separate file because CLI11 takes long to compile.
 #pragma once
 
 namespace millrace::service {

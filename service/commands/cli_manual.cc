@@ -23,7 +23,7 @@ Commands SubcommandsOf(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-/// "evaluate flow", and each other command that does something itself, with its full name.
+/// Visits every command and subcommand with its full name: "evaluate flow".
 void ForEachCommand(const CLI::App& app, const std::string& path,
                     const std::function<void(const std::string&, const CLI::App&)>& visit) {
   for (const CLI::App* command : SubcommandsOf(app)) {
@@ -33,14 +33,14 @@ void ForEachCommand(const CLI::App& app, const std::string& path,
   }
 }
 
-// Of man pages ----------------------------------------------------------------------------------
+// Man pages --------------------------------------------------------------------------------------
 
-/// What roff takes as it is written.
+/// `text` with roff's special characters escaped.
 std::string Plain(std::string_view text) {
   return absl::StrReplaceAll(std::string(text), {{"\\", "\\e"}, {"-", "\\-"}, {"'", "\\(aq"}});
 }
 
-/// Lines that stay as they are; none begins with a dot or a quote by accident.
+/// Lines that roff leaves as they are, even if they begin with a dot or a quote.
 std::string Verbatim(const std::string& text) {
   std::string lines;
   const std::vector<std::string> all = absl::StrSplit(text, '\n');
@@ -50,7 +50,7 @@ std::string Verbatim(const std::string& text) {
   return lines;
 }
 
-/// "-s, --stream TEXT", and all else that --help says of an option beside its description.
+/// "-s, --stream TEXT", and the rest of an option's help except its description.
 std::string HeadOf(const CLI::Option& option) {
   const std::string names = CLI::Formatter().make_option_name(&option, option.get_positional());
   return absl::StrCat("\\fB", Plain(absl::StrReplaceAll(names, {{",", ", "}})), "\\fR",
@@ -65,7 +65,7 @@ bool IsHelp(const CLI::Option& option) {
   return option.get_lnames() == std::vector<std::string>{"help"};
 }
 
-/// All but --help, which each command has.
+/// All options except --help, which every command has.
 std::string OptionsOf(const CLI::App& command) {
   std::string text;
   for (const CLI::Option* option : command.get_options()) {
@@ -86,9 +86,9 @@ std::string FooterOf(const CLI::App& command) {
                       ".fi\n");
 }
 
-// Of bash ---------------------------------------------------------------------------------------
+// Bash -------------------------------------------------------------------------------------------
 
-/// "--stream", "-s": what a command takes.
+/// "--stream", "-s": a command's options.
 std::vector<std::string> FlagsOf(const CLI::App& command) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : command.get_options()) {
@@ -97,7 +97,7 @@ std::vector<std::string> FlagsOf(const CLI::App& command) {
   return flags;
 }
 
-/// The values of an option that has a fixed few, which its type says: "TEXT:{relative,census}".
+/// An option's fixed list of values, taken from its type text: "TEXT:{relative,census}".
 std::vector<std::string> ValuesOf(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find('{');
@@ -106,7 +106,7 @@ std::vector<std::string> ValuesOf(const CLI::Option& option) {
   return absl::StrSplit(type.substr(begin + 1, end - begin - 1), ',');
 }
 
-/// What is offered behind `of`: one of `words`, or a list of them with commas between.
+/// A shell case: after `of`, offers `words`; with `list`, a comma-separated list of them.
 std::string Case(const std::string& of, const std::vector<std::string>& words, bool list = false) {
   return absl::StrCat("    \"", of, "\") words=\"", absl::StrJoin(words, " "), "\"",
                       list ? " list=yes" : "", " ;;\n");
@@ -150,7 +150,7 @@ _millrace() {
 complete -o filenames -F _millrace millrace
 )";
 
-// zsh completes as bash does once it was told so.
+// zsh can run bash completions after these lines.
 constexpr char kZshBegins[] =
     "autoload -U +X compinit bashcompinit && compinit -u && bashcompinit\n";
 
@@ -188,7 +188,7 @@ std::string ShellCompletion(const CLI::App& app) {
     absl::StrAppend(&words, Case(name, WordsOf(command)));
     for (const CLI::Option* option : command.get_options()) {
       if (ValuesOf(*option).empty()) continue;
-      // A word without a name stands right behind the command.
+      // A positional value follows the command's name.
       const std::string behind =
           option->get_lnames().empty() ? command.get_name() : "--" + option->get_lnames().front();
       absl::StrAppend(&values, Case(absl::StrCat(name, " ", behind), ValuesOf(*option),

@@ -1,5 +1,5 @@
-// The command line as a manual page and as a completion for shells: made from the same text as
-// --help, so that they cannot say something else.
+// The manual page and the shell completion, generated from the same text as --help, so that they
+// always agree.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace millrace::service {
 
-/// For man(1): every command, option and footer of `app`, the program's whole command line.
+/// The page for man(1): every command, option and footer of `app`, the whole command line.
 [[nodiscard]] std::string ManPage(const CLI::App& app, std::string_view version);
 
-/// A script that bash reads, and zsh with its bashcompinit: it completes commands, options, their
-/// values where those are a fixed few, and files everywhere else.
+/// A script for bash, and for zsh with its bashcompinit. It completes commands, options and fixed
+/// lists of values, and elsewhere file names.
 [[nodiscard]] std::string ShellCompletion(const CLI::App& app);
 
 /// Adds the commands `man` and `completion`, which print them.
 void AddManual(CLI::App& app);
 
-/// What the one of both that was chosen prints; empty if neither was.
+/// The output of `man` or `completion`, if chosen; else empty.
 [[nodiscard]] std::string ChosenManual(const CLI::App& app, std::string_view version);
 
 }  // namespace millrace::service

@@ -29,7 +29,7 @@ std::string DescribeTask(const StreamConfig& stream) {
                       ", from ", DescribeOrigin(stream));
 }
 
-/// What a start from random weights costs, where it does.
+/// The cost of a start from random weights; empty if the stream has weights.
 std::string DescribeColdStart(const StreamConfig& stream) {
   const pipeline::FlowLearnerOptions& learner = stream.learner;
   const bool cold = !IsOfLabels(stream.task) && learner.weights.empty() &&
@@ -84,7 +84,7 @@ int RunCheckConfig(const CheckConfigArguments& arguments) {
     std::cout << ConfigJsonSchema();
     return kExitOk;
   }
-  // What is printed may be kept in another folder.
+  // The printed file may be stored in another folder.
   const absl::StatusOr<ConfigFile> file = LoadConfigFile(
       arguments.print ? std::filesystem::absolute(arguments.config).string() : arguments.config);
   if (!file.ok()) return Refused(file.status());

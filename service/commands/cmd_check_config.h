@@ -1,4 +1,4 @@
-// `millrace check-config`: says what is wrong with a configuration, or what it would run.
+// `millrace check-config`: reports a configuration's errors, or shows what it would run.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@ namespace millrace::service {
 
 struct CheckConfigArguments {
   std::string config;
-  /// Shows all that holds, every default too, as a configuration.
+  /// Prints the effective configuration with every default.
   bool print = false;
-  /// Shows the schema of all configurations instead.
+  /// Prints the schema of configurations instead.
   bool schema = false;
 };
 
 /// Runs the command and returns the program's exit code.
 [[nodiscard]] int RunCheckConfig(const CheckConfigArguments& arguments);
 
-/// What the configuration would run, a few lines a stream.
+/// Describes what the configuration would run, in a few lines per stream.
 [[nodiscard]] std::string DescribeConfig(const Config& config);
 
 }  // namespace millrace::service

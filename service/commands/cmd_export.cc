@@ -29,14 +29,14 @@ absl::StatusOr<StreamConfig> StreamNamed(const ExportArguments& arguments) {
                    "; give --stream one of: ", absl::StrJoin(names, ", ")));
 }
 
-/// Takes from the configuration which network it is, and where what it learned is kept.
+/// Takes the network and the checkpoints' folder from the configuration.
 absl::Status Complete(ExportArguments& arguments) {
   if (arguments.config.empty()) return absl::OkStatus();
   MILLRACE_ASSIGN_OR_RETURN(const StreamConfig stream, StreamNamed(arguments));
   pipeline::ExportOptions& weights = arguments.weights;
   if (IsOfLabels(stream.task)) {
     weights.labels = stream.labels.learner;
-    weights.labels->weights.clear();  // The checkpoint's take their place.
+    weights.labels->weights.clear();  // Replaced by the checkpoint's weights.
   } else {
     weights.network = stream.learner.network;
   }

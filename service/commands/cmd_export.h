@@ -1,4 +1,4 @@
-// `millrace export`: hands what a network has learned over to PyTorch.
+// `millrace export`: exports a network's learned weights to PyTorch.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@ namespace millrace::service {
 
 struct ExportArguments {
   pipeline::ExportOptions weights = {};
-  /// A configuration file, which says the network and where its checkpoints are. Empty: `weights`
-  /// does.
+  /// A configuration file that names the network and the checkpoints' folder. Empty: `weights`
+  /// names them.
   std::string config = {};
-  /// Of that file. Empty: it has only one.
+  /// The stream in that file; empty: its only one.
   std::string stream = {};
 };
 
-/// Runs the command, printing what it wrote, and returns the program's exit code.
+/// Runs the command, prints the written file, and returns the program's exit code.
 [[nodiscard]] int RunExport(ExportArguments arguments);
 
 }  // namespace millrace::service

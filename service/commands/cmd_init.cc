@@ -37,7 +37,7 @@
 namespace millrace::service {
 namespace {
 
-/// As YAML reads it back: plain where that is safe.
+/// `text` as a YAML value: unquoted if that is safe.
 std::string InYaml(const std::string& text) {
   constexpr std::string_view kPlain = "_-./:@%?&=+,~";
   const bool plain = !text.empty() && absl::ascii_isalpha(static_cast<unsigned char>(text[0])) &&
@@ -49,7 +49,7 @@ std::string InYaml(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// A path in the file means the same from the file's folder as it does from here.
+/// Makes a relative path valid from the configuration file's folder.
 std::string UriInFile(const InitArguments& arguments) {
   const auto uri = ingest::ParseUri(arguments.uri);
   const bool file = uri.ok() && ingest::KindOf(*uri) == ingest::SourceKind::kFile;
@@ -57,12 +57,13 @@ std::string UriInFile(const InitArguments& arguments) {
   if (!file || !elsewhere || uri->rest.starts_with('/')) return arguments.uri;
   const std::filesystem::path here = std::filesystem::current_path();
   if (uri->scheme.empty()) return (here / uri->rest).lexically_normal().string();
-  // The rest is percent-encoded already.
+  // uri->rest is percent-encoded already.
   return absl::StrCat("file://", absl::StrReplaceAll(here.string(), {{"%", "%25"}}), "/",
                       uri->rest);
 }
 
-/// What is wrong with what was typed: the places in a file that is not there yet say nothing.
+/// Removes the places from the errors: the file does not exist yet, so they mean nothing to the
+/// user.
 std::string WithoutPlaces(const std::string& errors, const std::string& file) {
   std::vector<std::string> lines = absl::StrSplit(errors, '\n');
   for (std::string& line : lines) {
@@ -104,7 +105,8 @@ std::string Described(const ingest::SourceFacts& facts) {
   return text;
 }
 
-/// What this machine makes of the camera, by the measured costs of the model's layers.
+/// Reports the expected rate for the camera on this machine, from the measured costs of the model's
+/// layers.
 absl::Status SayWhatToExpect(const StreamConfig& stream, double frames_per_second) {
   pipeline::FlowLearnerOptions options = stream.learner;
   MILLRACE_ASSIGN_OR_RETURN(const auto learner,
@@ -164,11 +166,11 @@ std::string ConfigOf(const InitArguments& arguments) {
                       "\n    source:\n      uri: ", InYaml(UriInFile(arguments)), "\n");
 }
 
-// Beside it first, so that nobody ever reads half of it, or a password before it is kept from them.
+// Writes a temporary file first, so that no reader sees half a file or a readable password.
 absl::Status WriteConfig(const std::string& path, const std::string& text, bool secret,
                          bool replace) {
   std::string temporary = path + ".XXXXXX";
-  const int file = mkstemp(temporary.data());  // For its owner alone.
+  const int file = mkstemp(temporary.data());  // mkstemp() makes it readable by its owner alone.
   if (file < 0) return CannotWrite(path);
   const absl::Cleanup remove = [&] {
     close(file);

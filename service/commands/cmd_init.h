@@ -1,4 +1,4 @@
-// `millrace init`: writes the configuration of one camera, after a look at it.
+// `millrace init`: probes a camera and writes a configuration for it.
 #pragma once
 
 #include <string>
@@ -12,22 +12,22 @@ struct InitArguments {
   std::string uri;
   std::string output = kUsualConfig;
   std::string name = "camera";
-  /// Replaces a file that is there.
+  /// Replaces an existing file.
   bool force = false;
-  /// Writes the file without a look at the camera.
+  /// Writes the file without probing the camera.
   bool offline = false;
 };
 
 /// The configuration, five lines.
 [[nodiscard]] std::string ConfigOf(const InitArguments& arguments);
 
-/// Writes `text` to a file that only its owner can read, or, where it holds no secret, as other
-/// files. ALREADY_EXISTS where there is one, unless `replace`.
+/// Writes `text` to a file. The file is readable only by its owner if it contains a secret. Fails
+/// with ALREADY_EXISTS if the file exists, unless `replace`.
 [[nodiscard]] absl::Status WriteConfig(const std::string& path, const std::string& text,
                                        bool secret, bool replace);
 
-/// Runs the command and returns the program's exit code. A camera that cannot be seen is a failure,
-/// and nothing is written.
+/// Runs the command and returns the program's exit code. If the camera shows no picture, it fails
+/// and writes no file.
 [[nodiscard]] int RunInit(const InitArguments& arguments);
 
 }  // namespace millrace::service

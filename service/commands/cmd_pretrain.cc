@@ -34,7 +34,7 @@ int RunPretrain(pipeline::PretrainOptions options) {
   };
   const absl::StatusOr<pipeline::PretrainSummary> summary =
       pipeline::Pretrain(options, show, stop.get_token());
-  signals.Forget();  // What it would call ends here.
+  signals.Forget();  // Watch()'s callback uses local variables.
   bar.Finish();
   if (!summary.ok()) {
     std::cerr << "millrace pretrain: " << summary.status().message() << "\n";

@@ -1,4 +1,4 @@
-// `millrace pretrain`: makes the weights that a stream starts from.
+// `millrace pretrain`: trains the initial weights for streams.
 #pragma once
 
 #include "pipeline/offline/pretrain.h"

@@ -12,7 +12,7 @@
 namespace millrace::service {
 namespace {
 
-// Of each device: enough to see, and a file that a browser still opens.
+// Limit per device: enough to see the pattern, in a file that browsers can still open.
 constexpr std::size_t kMostRecorded = 20'000;
 
 absl::Status Draw(const ReplayArguments& arguments, const pipeline::ReplaySummary& summary,

@@ -1,4 +1,4 @@
-// `millrace replay`: a user's own network over recorded samples, under any schedule.
+// `millrace replay`: runs a user's own network over recorded samples, under any schedule.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace millrace::service {
 
-/// What the command line says; names are not checked yet.
+/// The command line's values; names are not checked yet.
 struct ReplayArguments {
   pipeline::ReplayOptions options = {};
   std::string optimizer = "sgd";
@@ -16,7 +16,7 @@ struct ReplayArguments {
   DrawingFiles drawings = {};
 };
 
-/// Runs the command, printing a line of what came out, and returns the program's exit code.
+/// Runs the command, prints one line of results, and returns the program's exit code.
 [[nodiscard]] int RunReplay(const ReplayArguments& arguments);
 
 }  // namespace millrace::service

@@ -32,11 +32,11 @@
 namespace millrace::service {
 namespace {
 
-/// From SIGTERM to the end, whatever hangs: time for a slow disk to take the last checkpoints, and
-/// less than systemd waits (deploy/systemd).
+/// Limit from SIGTERM to the end, even if a thread hangs. A slow disk has time for the last
+/// checkpoints, and systemd waits longer (deploy/systemd).
 constexpr std::chrono::seconds kStopLimit(12);
 
-/// A run of hours must not end in a summary that cannot be written.
+/// Checked at the start, so that a run of hours does not end with an unwritable summary.
 absl::Status CheckSummaryFile(const std::string& summary_json) {
   if (summary_json.empty()) return absl::OkStatus();
   const absl::Status writable = CheckWritable(summary_json);
@@ -45,7 +45,7 @@ absl::Status CheckSummaryFile(const std::string& summary_json) {
       absl::StrCat("--summary-json: ", std::string(writable.message())));
 }
 
-/// A new user has no configuration yet.
+/// A missing file is likely a new user's: the error says how to write one.
 absl::StatusOr<ConfigFile> LoadOrSayHow(const std::string& path) {
   absl::StatusOr<ConfigFile> file = LoadConfigFile(path);
   if (!absl::IsNotFound(file.status())) return file;
@@ -54,7 +54,7 @@ absl::StatusOr<ConfigFile> LoadOrSayHow(const std::string& path) {
                                           "--config"));
 }
 
-/// Warns of random weights. A checkpoint, if there is one, replaces them.
+/// Warns about random weights. A checkpoint, if one exists, replaces them.
 void WarnOfColdStart(const StreamConfig& config) {
   if (IsOfLabels(config.task) || !config.learner.weights.empty()) return;
   if (pipeline::IsNetworkFile(config.learner.network)) return;
@@ -63,8 +63,8 @@ void WarnOfColdStart(const StreamConfig& config) {
                config.learner.network, kCostOfColdStart);
 }
 
-/// What operations cost is measured when a learner is made: of one learner at a time, or each would
-/// count what the others cost.
+/// A learner's construction measures the costs of its operations. Only one learner is measured at a
+/// time, because concurrent measurements would disturb each other.
 void MeasureInTurn(CameraStream::Options& options) {
   static Claims measuring;
   options.make_learner = [make = std::move(options.make_learner)](
@@ -96,8 +96,8 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
   return CameraStream::Start(std::move(options));
 }
 
-/// Hands what signals ask for on to the server while there is one. The start before it and its
-/// destruction may hang, too: so signals are watched all the time. Thread-safe.
+/// Relays signals' requests to the server while it exists. Signals are watched the whole time,
+/// because the server's start and its destruction may hang, too. Thread-safe.
 class SignalRelay {
  public:
   void RequestStop() ABSL_LOCKS_EXCLUDED(mu_) {
@@ -110,7 +110,7 @@ class SignalRelay {
     reload_ = true;
     Tell();
   }
-  /// Null: there is no server any more.
+  /// Null: the server no longer exists.
   void HandTo(Serve* serve) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     serve_ = serve;
@@ -118,7 +118,7 @@ class SignalRelay {
   }
 
  private:
-  // With the lock held, so that the server is not destroyed meanwhile. Both calls are quick.
+  // Called with the lock held, so that the server is not destroyed meanwhile. Both calls are quick.
   void Tell() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (serve_ == nullptr) return;
     if (stop_) serve_->RequestStop();
@@ -135,7 +135,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) 
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(ConfigFile file, LoadOrSayHow(arguments.config));
   MILLRACE_RETURN_IF_ERROR(RaiseLimits(file));
-  // Before the layers are measured, which takes a while.
+  // Checked before the slow measurement of the layers.
   const Machine machine = ThisMachine();
   if (file.problems.empty()) MILLRACE_RETURN_IF_ERROR(PortsInUse(file, machine));
   MILLRACE_RETURN_IF_ERROR(CheckMachine(file, machine));
@@ -159,7 +159,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) 
 int RunServe(const ServeArguments& arguments) {
   SignalRelay relay;
   StopSignals signals(StopSignals::HangUp::kAsksToReload, kStopLimit);
-  // A terminal that is closed and a user who has changed the configuration send the same signal.
+  // SIGHUP comes from a closed terminal and from a user who wants a reload.
   const auto hang_up = [&relay, had_terminal = HasTerminal()] {
     had_terminal && !HasTerminal() ? relay.RequestStop() : relay.Reload();
   };

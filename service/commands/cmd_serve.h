@@ -1,4 +1,4 @@
-// `millrace serve`: learns from the configured cameras and serves what it predicts.
+// `millrace serve`: learns from the configured cameras and serves the predictions.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,14 @@
 
 namespace millrace::service {
 
-/// The configuration that is taken where none is named: of the working folder.
+/// The default configuration, in the working folder.
 inline constexpr char kUsualConfig[] = "millrace.yaml";
 
 struct ServeArguments {
   std::string config = kUsualConfig;
-  /// Ends once every stream has this many predictions; 0 goes on.
+  /// Ends once every stream has this many predictions; 0: no limit.
   std::uint64_t frames = 0;
-  /// Where the summary goes as JSON; empty for nowhere.
+  /// The path of the JSON summary; empty: no summary file.
   std::string summary_json;
   bool no_progress = false;
 };

@@ -36,7 +36,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What `status` says, whose message begins with its key: "listen.tls.key: ...".
+/// Splits a message that begins with a key: "listen.tls.key: ...".
 KeyProblem OfKey(const absl::Status& status) {
   const std::string message(status.message());
   const std::size_t colon = message.find(": ");
@@ -62,7 +62,7 @@ std::vector<KeyProblem> TrySecurity(const GrpcSecurity& security) {
   return problems;
 }
 
-/// errno of binding a socket to `address`, which is of one family.
+/// errno of binding a socket to `address`, of address family `family`; 0: success.
 int Bind(int family, const void* address, socklen_t size) {
   const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return errno;
@@ -87,7 +87,8 @@ int TryPort(const std::string& address, int port) {
   return Bind(AF_INET6, &v6, sizeof v6);
 }
 
-/// Whether it is a source that shows the same to everybody who opens it: no camera.
+/// Whether opening the source has no side effect, as for files and test pictures; false for
+/// cameras.
 absl::StatusOr<bool> CanBeOpened(const ingest::SourceOptions& options) {
   MILLRACE_ASSIGN_OR_RETURN(const ingest::Uri uri, ingest::ParseUri(options.uri));
   const std::optional<ingest::SourceKind> kind = ingest::KindOf(uri);
@@ -100,7 +101,7 @@ absl::Status TrySource(const ingest::SourceOptions& options) {
   ingest::SourceOptions once = options;
   once.loop = once.as_camera = false;
   once.when_full = {};
-  // What it says of its states is said again when it is opened to stay.
+  // The source logs its states again when it is opened for the run.
   const spdlog::level::level_enum level = spdlog::get_level();
   spdlog::set_level(spdlog::level::off);
   const absl::Cleanup as_before = [level] { spdlog::set_level(level); };
@@ -130,11 +131,10 @@ absl::Status TryFolder(const std::string& folder) {
   return CheckWritable(folder + "/manifest.json");
 }
 
-/// `stream` at the size that its model will have; of a camera, which is not looked at, at that of a
-/// usual one.
+/// `stream` at the size of its model. Cameras are not probed: a typical camera is assumed.
 StreamConfig Fitted(const StreamConfig& stream) {
   if (!LeavesToCamera(stream)) return FitTo({}, stream);
-  // A source that cannot be looked at is a fault of its own.
+  // An unreadable source is reported by TrySource().
   if (CanBeOpened(stream.source).value_or(false)) {
     if (const auto seen = ingest::Look(stream.source); seen.ok()) return FitTo(*seen, stream);
   }
@@ -150,7 +150,7 @@ double MemoryOf(const StreamConfig& stream) {
   const bool of_camera = !stream.input_said && LeavesToCamera(stream);
   if (of_camera && !CanBeOpened(stream.source).value_or(false)) return 0;
   const auto need = [&] { return MemoryNeedOf(IsOfLabels(stream.task) ? stream : Fitted(stream)); };
-  // What is wrong with its network is said by TryLearner().
+  // TryLearner() reports errors of the network.
   return Caught(need, "reckoning memory").value_or(0);
 }
 

@@ -1,5 +1,5 @@
-// What a configuration needs of this machine, a function for each: so that a test can stand in for
-// a machine without a GPU, with a full disk, or with a port in use.
+// The machine's properties that a configuration depends on, one function each. A test can replace
+// them to imitate a machine without a GPU, with a full disk, or with a port in use.
 #pragma once
 
 #include <functional>
@@ -13,36 +13,36 @@
 
 namespace millrace::service {
 
-/// What is wrong with the file or the folder that one key of the configuration names.
+/// A problem of the file or folder that a key of the configuration names.
 struct KeyProblem {
   /// "listen.tls.key".
   std::string key;
   std::string what;
 };
 
-/// Functions that look and change nothing that stays. None may be empty.
+/// Functions that check the machine and change nothing permanently. All must be set.
 struct Machine {
-  /// Certificates and tokens.
+  /// Checks certificates and tokens.
   std::function<std::vector<KeyProblem>(const GrpcSecurity&)> security;
-  /// errno of binding to the port, 0: it can be had.
+  /// errno of binding to the port; 0: the port is available.
   std::function<int(const std::string& address, int port)> bind;
-  /// Whether frames come of it. No camera is looked at.
+  /// Checks whether the source yields frames. Cameras are not probed.
   std::function<absl::Status(const ingest::SourceOptions&)> source;
   std::function<absl::Status(const ingest::Login&)> password;
   std::function<absl::Status(const ingest::Tls&)> trusted;
-  /// Whether the folder can be made, if it is missing, and written to.
+  /// Checks whether the folder can be created and written to.
   std::function<absl::Status(const std::string& folder)> folder;
-  /// Whether this machine has these devices.
+  /// Checks whether this machine has the devices.
   std::function<absl::Status(const std::vector<std::string>& names)> devices;
-  /// Whether the stream's learner could start, but for its devices and what takes measuring.
+  /// Checks whether the stream's learner could start, except its devices and measured costs.
   std::function<std::vector<pipeline::LearnerProblem>(const StreamConfig&)> learner;
-  /// Bytes of memory that its learner takes; 0: none, or that depends on a camera.
+  /// The learner's need of memory in bytes; 0: none, or it depends on a camera.
   std::function<double(const StreamConfig&)> memory;
-  /// Whether the method of scores.compare_with can be had.
+  /// Checks whether the method of scores.compare_with is available.
   std::function<absl::Status(const StreamConfig&)> reference;
 };
 
-/// This machine. A source and a learner each take some tenths of a second.
+/// This machine. Checking a source or a learner takes some tenths of a second each.
 [[nodiscard]] Machine ThisMachine();
 
 }  // namespace millrace::service

@@ -25,7 +25,7 @@ struct Port {
   int port;
 };
 
-/// Those that are chosen: 0 takes a free one.
+/// The explicitly chosen ports: 0 lets the system choose.
 std::vector<Port> PortsOf(const Listen& listen) {
   std::vector<Port> ports = {{"listen.grpc_port", listen.address, listen.grpc_port},
                              {"listen.http_port", listen.web_address(), listen.http_port},
@@ -42,7 +42,7 @@ void CheckListen(const Listen& listen, const Machine& machine, ConfigProblems& p
     if (reads_tls || !problem.key.starts_with("listen.tls"))
       problems.Add(problem.key, problem.what);
   }
-  // Of whatever port: which is free does not matter.
+  // Port 0, because this checks only the address.
   if (machine.bind(listen.address, 0) == EADDRNOTAVAIL) {
     problems.Add("listen.address",
                  absl::StrCat("no network interface of this machine has ", listen.address,
@@ -61,7 +61,7 @@ void CheckListen(const Listen& listen, const Machine& machine, ConfigProblems& p
   }
 }
 
-/// Where it says where to look, which its place in the file says better.
+/// Removes the advice where to look: the error's place in the file is more precise.
 std::string WithoutAdvice(const absl::Status& status) {
   const std::string message(status.message());
   return message.substr(0, message.rfind("; see source."));
@@ -86,20 +86,20 @@ std::string_view KeyOf(pipeline::LearnerPart part) {
   return "model";
 }
 
-/// Keys that play no part in which network it is, and how it is cut.
+/// Keys that affect neither the choice of the network nor its cuts.
 constexpr std::string_view kNotOfTheNetwork[] = {
     "model.learning_rate", "model.smoothness",           "model.seed",
     "model.window",        "schedule.frames_per_second", "schedule.replan_share",
     "schedule.devices",    "schedule.cuda_graphs"};
 
-/// Whether the streams fit beside each other into the budget that the file says, as `serve` asks
-/// it. Without one nothing is refused.
+/// Checks whether all streams together fit into the file's budget, as `serve` does. Without a
+/// budget every stream fits.
 class MemoryCheck {
  public:
   MemoryCheck(const ConfigFile& file, ConfigProblems& problems)
       : budget_(file.config.budget), problems_(problems) {}
 
-  /// Whether `stream` fits beside those before; it is among them from then on.
+  /// Whether `stream` fits beside the earlier streams; if so, reserves its memory.
   bool Fits(const StreamConfig& stream, const Machine& machine) {
     if (!budget_.said() || problems_.Unread("budget")) return true;
     const double all = MemoryBytesOf(budget_);
@@ -123,7 +123,7 @@ class MemoryCheck {
   std::vector<HeldMemory> held_;
 };
 
-/// Problems of one stream. The machine is not asked for keys that the file has, but cannot be read.
+/// Checks one stream. Skips checks for keys whose values could not be read.
 class StreamCheck {
  public:
   StreamCheck(const ConfigFile& file, std::size_t number, ConfigProblems& problems)
@@ -134,7 +134,7 @@ class StreamCheck {
     if (const std::string& folder = FolderOf(); !folder.empty() && Read("checkpoints.folder")) {
       Note("checkpoints.folder", machine.folder(folder));
     }
-    // A stream of labels computes on the CPU, whatever the file says for all.
+    // A stream of labels computes on the CPU, even if the defaults name devices.
     if (!IsOfLabels(stream_.task) && Read("schedule.devices")) {
       Note("schedule.devices", machine.devices(stream_.learner.devices));
     }
@@ -158,7 +158,8 @@ class StreamCheck {
   void LookAtLearner(const Machine& machine) {
     for (const pipeline::LearnerProblem& problem : machine.learner(stream_)) {
       const std::string_view key = KeyOf(problem.part);
-      // Its keys go together: a number of cuts is wrong for a number of stages.
+      // The network's keys are checked together: a wrong number of cuts depends on the number of
+      // stages.
       if (ReadsNetworkOf(key.substr(0, key.find('.')))) Note(key, problem.status);
     }
   }
@@ -195,7 +196,7 @@ absl::Status RaiseLimits(const ConfigFile& file) {
 
 absl::Status CheckMachine(const ConfigFile& file, const Machine& machine) {
   ConfigProblems problems(file);
-  if (file.places.empty()) return problems.status();  // No YAML: there is nothing to look for.
+  if (file.places.empty()) return problems.status();  // It is no YAML: there is no key to check.
   CheckListen(file.config.listen, machine, problems);
   MemoryCheck memory(file, problems);
   for (std::size_t i = 0; i < file.config.streams.size(); ++i) {

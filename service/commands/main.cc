@@ -21,7 +21,7 @@
 
 namespace {
 
-// What hangs in GStreamer goes on using what an ordinary end would destroy.
+// Hanging GStreamer threads still use objects that a normal exit would destroy.
 int EndWith(int code) {
   if (millrace::ingest::CountAbandoned().hanging == 0) return code;
   std::cout.flush();
@@ -29,12 +29,12 @@ int EndWith(int code) {
   _exit(code);
 }
 
-// The libraries' own initialization needs memory, and ends with SIGABRT without: of all that runs
-// in a program, only this list comes before it.
+// The libraries' initialization needs memory, and without it ends with SIGABRT. Only functions in
+// .preinit_array run before that initialization.
 __attribute__((section(".preinit_array"),
                used)) void (*const kBeforeLibraries)() = millrace::service::EndIfAddressSpaceIsTiny;
 
-/// A socket of ours in the place of one that is closed would get the log, or be closed.
+/// Opens missing standard streams: otherwise a socket could get descriptor 2, and with it the log.
 void OpenStandardStreams() {
   int opened = 0;
   do {
@@ -43,8 +43,8 @@ void OpenStandardStreams() {
   if (opened >= 0) close(opened);
 }
 
-/// `serve` decodes cameras' video in processes of their own, which are forked from one that has no
-/// threads but jemalloc's, which jemalloc takes care of. The arguments lie behind each other.
+/// `serve` decodes cameras' video in child processes. They are forked from a process without
+/// threads, except jemalloc's, which jemalloc itself handles. The strings of argv are contiguous.
 absl::Status StartWhatServeNeeds(int argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != "serve") return absl::OkStatus();
   const char* const end = argv[argc - 1] + std::strlen(argv[argc - 1]) + 1;
@@ -53,8 +53,9 @@ absl::Status StartWhatServeNeeds(int argc, char** argv) {
 
 }  // namespace
 
-// Read by jemalloc. One thread gives back to the system what is unused for ten seconds: threads
-// that have ended leave nothing behind, and what a sample frees is there for the next one.
+// Read by jemalloc. One background thread returns memory that is unused for ten seconds to the
+// system. So ended threads leave no memory behind, and memory that one sample frees serves the
+// next.
 extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf = "background_thread:true,max_background_threads:1";
@@ -62,7 +63,7 @@ const char* malloc_conf = "background_thread:true,max_background_threads:1";
 
 int main(int argc, char** argv) {
   OpenStandardStreams();
-  // Writing to a browser that has gone is an error value, not the end.
+  // A write to a closed connection returns an error instead of ending the process.
   std::signal(SIGPIPE, SIG_IGN);
   try {
     const absl::Status started = StartWhatServeNeeds(argc, argv);

@@ -19,7 +19,7 @@
 namespace millrace::service {
 namespace {
 
-// Enough for a median and a spread; 3 s where a sample takes 100 ms.
+// Enough for a median and a spread; 3 s if a sample takes 100 ms.
 constexpr int kSamples = 31;
 
 absl::StatusOr<StreamConfig> FindStream(const Config& config, const std::string& name) {
@@ -52,7 +52,7 @@ absl::StatusOr<pipeline::NetworkCosts> Measure(const StreamConfig& stream,
   }
 }
 
-/// The time between two samples that it is planned for; 0: as short as can be.
+/// The planned time between two samples; 0: as short as possible.
 double PeriodOf(const pipeline::FlowLearnerOptions& learner) {
   constexpr double kMsPerSecond = 1000;
   if (learner.schedule != "auto") return learner.period_ms;
@@ -70,7 +70,7 @@ absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
   ProgressBar bar(std::cerr, ProgressBar::OnStandardError("samples measured"));
   absl::StatusOr<pipeline::NetworkCosts> costs =
       Measure(chosen, [&bar](int done, int all) { bar.Show(done, all); });
-  bar.Clear();  // It says nothing beside the plan.
+  bar.Clear();  // The finished bar adds nothing to the plan.
   MILLRACE_RETURN_IF_ERROR(costs.status());
   return MeasuredModel{.costs = *std::move(costs),
                        .schedule = chosen.learner.schedule,

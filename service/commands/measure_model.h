@@ -1,4 +1,4 @@
-// What a stream's model costs on this machine, for `millrace plan --config`.
+// Measures the costs of a stream's model on this machine, for `millrace plan --config`.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace millrace::service {
 
-/// Loads the configuration at `path` and measures the model of `stream`, on one thread, as a worker
-/// would run it. Takes a few seconds, with a bar on standard error. Fails as LoadConfig() does, and
-/// with INVALID_ARGUMENT naming the streams unless there is one of that name, or just one and no
-/// name.
+/// Loads the configuration at `path` and measures the model of `stream` on one thread, as a worker
+/// would run it. An empty name means the only stream. Takes a few seconds and shows a bar on
+/// standard error. Fails as LoadConfig() does; fails with INVALID_ARGUMENT, naming the streams, if
+/// there is no such stream.
 [[nodiscard]] absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
                                                                    const std::string& stream);
 

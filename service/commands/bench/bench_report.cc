@@ -21,8 +21,8 @@ using pipeline::BenchTurn;
 
 constexpr double kBytesPerMib = 1 << 20;
 
-// What the table says of a row. Idle has no values for a baseline, and on a GPU none kernel by
-// kernel. Memory has values on a GPU.
+// The columns of a table row. `idle` is empty for a baseline, and for a GPU that runs kernel by
+// kernel. `gpu_mib` has values only on a GPU.
 struct Columns {
   std::vector<double> rate;
   std::vector<double> delay_ms;
@@ -43,7 +43,7 @@ Columns ColumnsOf(const BenchRow& row) {
   return columns;
 }
 
-// The network's first row is its baseline.
+// A network's first row is its baseline.
 class Baseline {
  public:
   const std::vector<double>& For(const BenchRow& row) {

@@ -1,4 +1,4 @@
-// What `millrace bench` found, for people and for programs.
+// The results of `millrace bench`, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -8,25 +8,26 @@
 
 namespace millrace::service {
 
-/// What to doubt a result by.
+/// Conditions that may make a result doubtful.
 struct BenchConditions {
   int cores = 0;
-  /// Of the last minute.
+  /// Over the last minute.
   double load_average = 0;
   /// Empty: unknown.
   std::string cpu;
 };
 
-/// Those of now.
+/// The current conditions.
 [[nodiscard]] BenchConditions PresentConditions();
 
 /// "2 cores of an Intel Xeon, load average 0.12".
 [[nodiscard]] std::string ConditionsText(const BenchConditions& conditions);
 
-/// A row a contender; ratios are to the first row of the same network. REQUIRES: turns in each.
+/// One row per contender; ratios are to the first row of the same network. REQUIRES: each row has
+/// turns.
 [[nodiscard]] std::string BenchTable(const std::vector<pipeline::BenchRow>& rows);
 
-/// The same with every turn, and what it was asked for.
+/// The same results with every turn, and with the options of the benchmark.
 [[nodiscard]] std::string BenchJson(const BenchConditions& conditions,
                                     const pipeline::BenchOptions& options,
                                     const std::vector<pipeline::BenchRow>& rows);

@@ -6,7 +6,7 @@
 
 namespace millrace::service {
 
-/// Adds the command to `app`, which will write into `arguments`.
+/// Adds the command to `app`. Parsing writes to `arguments`.
 void AddBench(CLI::App& app, BenchArguments& arguments);
 
 }  // namespace millrace::service

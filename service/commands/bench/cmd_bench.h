@@ -7,14 +7,14 @@
 
 namespace millrace::service {
 
-/// What the command line says; names are not checked yet.
+/// The command line's values; names are not checked yet.
 struct BenchArguments {
   pipeline::BenchOptions options = {};
   /// "S" or "WxH".
   std::string size = "128";
   std::string optimizer = "sgd";
   std::string precision = "float32";
-  /// The file to write. Empty: none.
+  /// The file to write; empty: no file.
   std::string json = {};
 };
 

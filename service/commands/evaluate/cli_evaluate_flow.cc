@@ -44,7 +44,7 @@ Examples
   millrace evaluate flow street.mp4 --task next_frame --weights flow-start.safetensors \
       --learning-rate 1e-4)";
 
-// CLI11's own bound is a number of 309 digits, in every message.
+// CLI11's own bound would appear in every message as a number of 309 digits.
 CLI::Range Count() { return {1, 1'000'000}; }
 CLI::Range Rate() { return {1e-3, 1e6}; }
 

@@ -10,22 +10,22 @@
 
 namespace millrace::service {
 
-/// As it was written.
+/// The command line's values.
 struct EvaluateFlowArguments {
   /// `generated`, a video file, or a folder of pictures.
   std::string input;
   /// `flow` or `next_frame`.
   std::string task = "flow";
-  /// Empty: those that the task has by default.
+  /// Empty: the task's default references.
   std::vector<std::string> references = {};
   std::vector<std::string> others;
   std::string truth;
   std::string hidden;
   std::string size = "192x144";
   double frames_per_second = 25;
-  /// 0: all; of the generated stream 2,000.
+  /// 0: all pairs; 2,000 of the generated stream.
   std::int64_t pairs = 0;
-  /// Of the generated stream: the mean motion, in pixels.
+  /// The mean motion of the generated stream, in pixels.
   double speed = 2.75;
   int seeds = 1;
   std::uint64_t first_seed = 0;
@@ -33,11 +33,11 @@ struct EvaluateFlowArguments {
   bool no_frozen = false;
   bool no_plots = false;
   std::string out;
-  /// The rest.
+  /// All other options.
   pipeline::FlowEvaluationOptions options;
 };
 
-/// Adds it to `evaluate`. `arguments` must outlive the parsing.
+/// Adds the command to `evaluate`. `arguments` must outlive the parsing.
 void AddEvaluateFlow(CLI::App& evaluate, EvaluateFlowArguments& arguments);
 
 }  // namespace millrace::service

@@ -6,7 +6,7 @@
 
 namespace millrace::service {
 
-/// Adds the command `labels` to `evaluate`. It will write into `arguments`.
+/// Adds the command `labels` to `evaluate`. Parsing writes to `arguments`.
 void AddEvaluateLabels(CLI::App& evaluate, EvaluateLabelsArguments& arguments);
 
 }  // namespace millrace::service

@@ -55,7 +55,7 @@ absl::Status CheckNoTruth(const std::string& truth, const std::string& hidden) {
       "--truth and --hidden go with a folder of pictures, one file for each pair");
 }
 
-// The clips that an evaluation runs on, as the command line names them.
+// The clips of an evaluation, as named on the command line.
 class Inputs {
  public:
   Inputs(const EvaluateFlowArguments& arguments, Size size) : arguments_(arguments), size_(size) {}
@@ -97,7 +97,7 @@ class Inputs {
   [[nodiscard]] absl::StatusOr<pipeline::ClipSource> ClipOf(const std::string& input,
                                                             const std::string& truth,
                                                             const std::string& hidden) const {
-    // Of a stream that nothing here learns from.
+    // This seed generates a stream that no run learns from.
     if (input == "generated") return Generated(arguments_.first_seed + arguments_.seeds);
     std::error_code none;
     if (fs::is_directory(input, none)) {
@@ -121,7 +121,7 @@ class Inputs {
   const Size size_;
 };
 
-// What the options ask to be learned, and stand beside.
+// Sets the task and its references from the options.
 absl::Status PrepareTask(EvaluateFlowArguments& arguments) {
   pipeline::FlowEvaluationOptions& options = arguments.options;
   options.learner.next_frame = arguments.task == "next_frame";
@@ -187,13 +187,13 @@ absl::Status Run(EvaluateFlowArguments& arguments, const std::string& command) {
 }  // namespace
 
 int RunEvaluateFlow(EvaluateFlowArguments arguments, const std::string& command) {
-  // Before anything is opened: what decodes videos starts threads of its own.
+  // First, because video decoding starts threads.
   StopSignals signals;
   std::stop_source stop;
   signals.Watch([&] { stop.request_stop(); });
   arguments.options.stop = stop.get_token();
   const absl::Status status = Run(arguments, command);
-  signals.Forget();  // What it would call ends here.
+  signals.Forget();  // Watch()'s callback uses local variables.
   if (!status.ok()) std::cerr << "millrace evaluate flow: " << status.message() << "\n";
   return ExitCodeOf(status);
 }

@@ -1,4 +1,4 @@
-// `millrace evaluate flow`: what learners of optical flow are worth.
+// `millrace evaluate flow`: measures the quality of optical-flow learners.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace millrace::service {
 
-/// Runs the command, with its progress on standard error and tables on standard output, and returns
-/// the program's exit code. `command`: the line that was typed, for the record.
+/// Runs the command and returns the program's exit code. Shows progress on standard error and
+/// prints tables to standard output. `command`: the typed command line, for the report.
 [[nodiscard]] int RunEvaluateFlow(EvaluateFlowArguments arguments, const std::string& command);
 
 }  // namespace millrace::service

@@ -26,10 +26,10 @@ using pipeline::LabelTrialOptions;
 using pipeline::LabelTrialResult;
 using pipeline::Split;
 
-// What all runs are about.
+// The data of all runs.
 struct Data {
   LabelledSamples all;
-  std::optional<LabelledSamples> test;  // Nothing: a share of all.
+  std::optional<LabelledSamples> test;  // Nullopt: a share of `all`.
 
   [[nodiscard]] Split ForSeed(double test_share, std::uint64_t seed) const {
     if (test) return {.train = all, .test = *test};
@@ -52,7 +52,8 @@ absl::StatusOr<Data> ReadData(const EvaluateLabelsArguments& arguments) {
                                                  " leaves none to learn from, or none to test on"));
 }
 
-// Rows without runs, in the order of the table. However it is cut, `sequential` computes the same.
+// The table's rows in order, still without runs. `sequential` has one row, because all numbers of
+// stages compute the same.
 std::vector<LabelsRow> RowsOf(const EvaluateLabelsArguments& arguments) {
   std::vector<LabelsRow> rows;
   for (const int window : arguments.windows) {
@@ -124,7 +125,7 @@ class Evaluation {
     return absl::OkStatus();
   }
 
-  // Where no bar says how far it is.
+  // Reports a run if no progress bar is shown.
   void TellRun(const LabelsRow& row, int seed, const LabelTrialResult& result) {
     std::cerr << absl::StrFormat(
         "%d of %d: %s, %d stage%s, window %d, seed %d: %.2f %% in %.1f s\n", ++run_,
@@ -132,7 +133,7 @@ class Evaluation {
         row.window, seed, 100 * result.test.accuracy, result.seconds);
   }
 
-  // Every run has as many samples, whatever its seed.
+  // Every run has the same number of samples, whatever its seed.
   void ShowSample() {
     const auto runs = static_cast<std::int64_t>(rows_.size()) * arguments_.seeds;
     bar_->Show(++samples_, runs * static_cast<std::int64_t>(train_samples_) * trial_.passes);
@@ -146,7 +147,7 @@ class Evaluation {
   std::size_t test_samples_ = 0;
   int run_ = 0;
   std::int64_t samples_ = 0;
-  std::optional<ProgressBar> bar_;  // On a terminal.
+  std::optional<ProgressBar> bar_;  // Set on a terminal.
 };
 
 absl::Status Evaluate(const EvaluateLabelsArguments& arguments) {

@@ -104,7 +104,7 @@ std::string EvaluationJson(const pipeline::FlowEvaluationOptions& options,
       {"clips", std::move(clips)},
       {"references", std::move(references)},
       {"runs", std::move(runs)}};
-  // Names of files need not be UTF-8.
+  // File names may be invalid UTF-8.
   return all.dump(2, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace) + "\n";
 }
 

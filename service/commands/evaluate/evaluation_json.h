@@ -1,4 +1,4 @@
-// An evaluation as JSON: every figure of every run, window by window.
+// An evaluation as JSON: every metric of every run, window by window.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace millrace::service {
 
-/// Ends with a newline. `command`: what makes it again.
+/// The result ends with a newline. `command`: the command line that reproduces the evaluation.
 [[nodiscard]] std::string EvaluationJson(const pipeline::FlowEvaluationOptions& options,
                                          const pipeline::FlowEvaluation& evaluation,
                                          const std::string& command);

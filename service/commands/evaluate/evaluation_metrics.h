@@ -1,4 +1,4 @@
-// The figures of an evaluation, by name: what tables, JSON and plots take theirs from.
+// The metrics of an evaluation, by name. Tables, JSON and plots use this list.
 #pragma once
 
 #include <optional>
@@ -11,30 +11,30 @@
 
 namespace millrace::service {
 
-/// One figure of a stream's scores.
+/// One metric of a stream's scores.
 struct EvaluationMetric {
   /// Its key in JSON.
   std::string_view name;
-  /// Over its column, and on an axis.
+  /// Its column head and axis label.
   std::string_view head;
   std::string_view axis;
-  /// Nothing where it is not known.
+  /// Returns nullopt if the value is unknown.
   std::optional<double> (*of)(const pipeline::StreamScores&);
 };
 
-/// All of them, each name once.
+/// All metrics, with unique names.
 [[nodiscard]] std::span<const EvaluationMetric> EvaluationMetrics();
 
-/// REQUIRES: there is one of that name.
+/// REQUIRES: a metric has that name.
 [[nodiscard]] const EvaluationMetric& EvaluationMetricNamed(std::string_view name);
 
-/// Runs that are the same but for the seed.
+/// Runs that differ only in the seed.
 struct EvaluationGroup {
   std::string name;
   std::vector<const pipeline::FlowEvaluation::Run*> runs;
 };
 
-/// In the order of the runs. They refer to `evaluation`.
+/// The groups, in the order of the runs. They refer to `evaluation`.
 [[nodiscard]] std::vector<EvaluationGroup> GroupsOf(const pipeline::FlowEvaluation& evaluation);
 
 }  // namespace millrace::service

@@ -21,7 +21,7 @@ namespace {
 using pipeline::FlowEvaluation;
 using pipeline::ScoredStream;
 
-// A line of a picture: at each x the values of all seeds.
+// A line of a plot: for each x the values of all seeds.
 struct Line {
   std::string name;
   std::map<double, std::vector<double>> points;
@@ -83,8 +83,8 @@ std::string BlockOf(const Line& line, std::size_t number) {
   return block + "EOD\n";
 }
 
-// Colours that also those can tell apart who see red and green alike (Okabe and Ito); what does not
-// learn is grey and dashed.
+// Colours that red-green colour-blind readers can tell apart (Okabe and Ito). Methods that do not
+// learn are grey and dashed.
 std::string StyleOf(const Line& line, std::size_t number) {
   static constexpr std::string_view kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                   "#E69F00", "#56B4E9", "#000000", "#8B6914"};

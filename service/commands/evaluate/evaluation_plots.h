@@ -1,6 +1,6 @@
-// An evaluation as pictures, drawn by gnuplot.
+// An evaluation as plots, drawn by gnuplot.
 //
-// What gnuplot reads is written beside each picture, so that it can be drawn again, differently.
+// gnuplot's input is written beside each plot, so that users can change and redraw it.
 #pragma once
 
 #include <string>
@@ -11,20 +11,21 @@
 
 namespace millrace::service {
 
-/// One picture: its name without an ending, and what gnuplot is told to draw it to NAME.svg.
+/// One plot: its name without an extension, and the gnuplot commands that draw NAME.svg.
 struct EvaluationPlot {
   std::string name;
   std::string commands;
 };
 
-/// loss_ratio and, where the motion is known, epe, over the stream's time, a line for each learner
-/// (the mean of its seeds) and reference; with more than one camera rate, loss_ratio_by_rate and
-/// epe_by_rate: what was there at every instant, with the deviation over the seeds.
+/// Plots over the stream's time: loss_ratio and, if the motion is known, epe. They have one line
+/// for each learner (the mean of its seeds) and each reference. With more than one camera rate,
+/// also loss_ratio_by_rate and epe_by_rate: the quality at each instant, with the deviation over
+/// the seeds.
 [[nodiscard]] std::vector<EvaluationPlot> EvaluationPlots(
     const pipeline::FlowEvaluation& evaluation);
 
-/// Writes NAME.gp and NAME.svg to `folder` for each. Fails naming the file, or with what gnuplot
-/// said.
+/// Writes NAME.gp and NAME.svg to `folder` for each plot. Fails with the file's name, or with
+/// gnuplot's message.
 [[nodiscard]] absl::Status DrawPlots(const std::vector<EvaluationPlot>& plots,
                                      const std::string& folder);
 

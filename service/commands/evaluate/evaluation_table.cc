@@ -26,7 +26,7 @@ constexpr std::string_view kColumns[] = {
     "epe_1_to_10_px",    "epe_over_10_px", "fl",  "angular_error_degrees", "motion_f1",
     "reconstructed_0_05"};
 
-// A row before it is text: whose scores, one for each seed or clip.
+// A table row before formatting: its scores, one per seed or clip.
 struct Row {
   std::string name;
   std::vector<const StreamScores*> scores;
@@ -101,7 +101,7 @@ std::vector<Row> References(const FlowEvaluation& evaluation) {
 
 using ScoresOfRun = std::function<const StreamScores*(const FlowEvaluation::Run&)>;
 
-// Those of whom there is something to say.
+// Rows of those groups that have scores.
 std::vector<Row> RowsOf(const std::vector<EvaluationGroup>& groups, const ScoresOfRun& scores_of) {
   std::vector<Row> rows;
   for (const EvaluationGroup& group : groups) {
@@ -133,14 +133,14 @@ std::string FrozenTables(const std::vector<EvaluationGroup>& groups, const FlowE
 
 using OfTest = std::optional<double> (*)(const FlowRunResult::Frozen&);
 
-// A figure of a frozen test, by its place among those of a run.
+// A metric of a frozen test. `test` is the test's index in a run.
 struct TestFigure {
   std::string head;
   std::size_t test;
   OfTest of;
 };
 
-// Those that the first run has, as all have.
+// The metrics of the first run; all runs have the same.
 std::vector<TestFigure> FiguresOfTests(const FlowRunResult& result) {
   std::vector<TestFigure> figures;
   for (std::size_t i = 0; i < result.frozen.size(); ++i) {

@@ -7,9 +7,9 @@
 
 namespace millrace::service {
 
-/// A row for every learner and reference, means over the seeds with their deviation; then, as far
-/// as there are any, what clients had at each instant and what was still known without learning.
-/// Figures that nobody knows are left out.
+/// One row for every learner and reference: means over the seeds, with their deviation. Further
+/// tables follow if there are values: the quality that clients saw at each instant, and the quality
+/// of the frozen model. Unknown metrics are left out.
 [[nodiscard]] std::string EvaluationTables(const pipeline::FlowEvaluation& evaluation);
 
 }  // namespace millrace::service

@@ -26,7 +26,7 @@ struct Ended {
   std::string said;
 };
 
-// What a program said on both its outputs, and how it ended. 127: it cannot be run.
+// A program's combined output and exit code. 127: the program cannot be run.
 Ended RunProgram(std::vector<std::string> arguments, const std::string& folder) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {127, std::strerror(errno)};

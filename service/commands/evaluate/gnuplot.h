@@ -7,12 +7,12 @@
 
 namespace millrace::service {
 
-/// FAILED_PRECONDITION, saying how to get it, unless gnuplot can be run: for a caller about to work
-/// for minutes.
+/// FAILED_PRECONDITION, with a way to install it, unless gnuplot can be run. Call it before minutes
+/// of work.
 [[nodiscard]] absl::Status CheckGnuplot();
 
-/// Runs the commands of `file` in `folder`, where they leave what they draw. Fails with what
-/// gnuplot said.
+/// Runs the commands of `file` in `folder`, which also gets their output files. Fails with
+/// gnuplot's message.
 [[nodiscard]] absl::Status RunGnuplot(const std::string& folder, const std::string& file);
 
 }  // namespace millrace::service

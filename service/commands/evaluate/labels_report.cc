@@ -48,7 +48,7 @@ std::string Text(const MeanAndDeviation& figure, int digits) {
 }
 
 json ScoreJson(const TestScore& score) {
-  // What is infinite has no number in JSON.
+  // JSON has no infinite numbers.
   return {{"samples", score.samples},
           {"accuracy", score.accuracy},
           {"loss", std::isfinite(score.loss) ? json(score.loss) : json(nullptr)}};

@@ -1,4 +1,4 @@
-// What `millrace evaluate labels` found, for people and for programs.
+// The results of `millrace evaluate labels`, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace millrace::service {
 
-/// The runs of one schedule, number of stages and window: one for each seed, in the same order in
+/// The runs of one schedule, number of stages and window: one run per seed, in the same order in
 /// each row.
 struct LabelsRow {
   std::string schedule;
@@ -17,7 +17,7 @@ struct LabelsRow {
   std::vector<pipeline::LabelTrialResult> runs = {};
 };
 
-/// What was the same in all runs.
+/// Conditions that are the same for all runs.
 struct LabelsConditions {
   std::vector<std::string> data = {};
   std::size_t train_samples = 0;
@@ -26,11 +26,11 @@ struct LabelsConditions {
   std::string optimizer = {};
 };
 
-/// A row each. Differences are to the first row of the same window, seed by seed.
-/// REQUIRES: as many runs in each row, at least one.
+/// One table row per LabelsRow. Differences are to the first row with the same window, seed by
+/// seed. REQUIRES: all rows have the same number of runs, at least one.
 [[nodiscard]] std::string LabelsTable(const std::vector<LabelsRow>& rows);
 
-/// The same with every run, its way there, and what it was asked for.
+/// The same results with every run, its learning curve, and the options.
 [[nodiscard]] std::string LabelsJson(const LabelsConditions& conditions,
                                      const std::vector<LabelsRow>& rows);
 

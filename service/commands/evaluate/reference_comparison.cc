@@ -13,7 +13,7 @@ absl::StatusOr<std::function<Comparison(const Prediction&)>> CompareWith(const s
                                                                          int width, int height) {
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<pipeline::ReferenceFlow> made,
                             pipeline::MakeReferenceFlow(name, width, height));
-  // Shared, as whatever a std::function holds must be copied with it.
+  // Shared, because std::function requires copyable captures.
   return [method = std::shared_ptr<pipeline::ReferenceFlow>(std::move(made)), width,
           height](const Prediction& prediction) {
     const auto& previous = prediction.previous->rgb;

@@ -1,4 +1,4 @@
-// What a stream's predictions are worth beside a method that does not learn.
+// Compares a stream's predictions with a method that does not learn.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace millrace::service {
 
-/// Runs the method of that name (pipeline::ReferenceFlowNames()) on each prediction's own pictures,
-/// of that size. For one thread. Fails as MakeReferenceFlow() does.
+/// Returns a function that runs the method `name` (pipeline::ReferenceFlowNames()) on each
+/// prediction's own pictures, of the given size. For one thread. Fails as MakeReferenceFlow() does.
 [[nodiscard]] absl::StatusOr<std::function<Comparison(const Prediction&)>> CompareWith(
     const std::string& name, int width, int height);
 

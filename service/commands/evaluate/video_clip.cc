@@ -17,7 +17,7 @@ using pipeline::Clip;
 using pipeline::ClipPair;
 using pipeline::Rgb;
 
-// The picture's bytes, which keep the picture.
+// The picture's bytes; they own the picture.
 Rgb BytesOf(const std::shared_ptr<const ingest::Picture>& picture) {
   return {picture, &picture->rgb};
 }

@@ -1,4 +1,4 @@
-// A video file as a clip to evaluate learners on.
+// A video file as a clip for evaluations.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace millrace::service {
 
-/// The neighbouring pictures of the file at `path`, scaled to that size, by its own clock. Opens it
-/// once to see that it can be read. Fails as ingest::OpenSource() does; live sources are refused.
+/// Pairs of neighbouring pictures of the file at `path`, scaled to the given size, with the file's
+/// own timestamps. Opens the file once to check that it is readable. Fails as ingest::OpenSource()
+/// does, and for live sources.
 [[nodiscard]] absl::StatusOr<pipeline::ClipSource> VideoClip(const std::string& path, int width,
                                                              int height);
 

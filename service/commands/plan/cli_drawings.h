@@ -1,4 +1,4 @@
-// The options of all commands that draw.
+// The drawing options, shared by several commands.
 #pragma once
 
 #include "service/commands/plan/drawing_files.h"
@@ -6,7 +6,7 @@
 
 namespace millrace::service {
 
-/// Adds --svg and --trace to `command`. `files` outlives it.
+/// Adds --svg and --trace to `command`. `files` must outlive it.
 void AddDrawings(CLI::App& command, DrawingFiles& files);
 
 }  // namespace millrace::service

@@ -6,8 +6,8 @@
 
 namespace millrace::service {
 
-/// Adds the command to `app`. Parsing fills `arguments`, which must live until then. With
-/// `measures`, a configuration may be given in place of costs.
+/// Adds the command to `app`. Parsing writes to `arguments`, which must live until then. With
+/// `measures`, the user may name a configuration in place of costs.
 void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures);
 
 }  // namespace millrace::service

@@ -14,7 +14,7 @@
 namespace millrace::service {
 namespace {
 
-// What is to be planned, and how.
+// A network and the request for its plan.
 struct Planning {
   pipeline::NetworkCosts network;
   PlanRequest request;
@@ -31,7 +31,7 @@ std::vector<int> LayersOfStages(const pipeline::Cuts& cuts, int layers) {
   return of_stages;
 }
 
-// What the command line leaves open is as the model is configured.
+// Options that the command line omits are taken from the model's configuration.
 void TakeFromModel(const MeasuredModel& model, const PlanArguments& arguments,
                    PlanRequest& request) {
   const int layers = static_cast<int>(model.costs.layers.size());

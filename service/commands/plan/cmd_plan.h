@@ -1,4 +1,4 @@
-// `millrace plan`: says how a network would be cut and run, before anything runs.
+// `millrace plan`: shows how a network would be cut and run, without running it.
 #pragma once
 
 #include <functional>
@@ -14,39 +14,40 @@
 
 namespace millrace::service {
 
-/// A configured model, measured on this machine, and how the configuration would run it.
+/// A configured model, its measured costs on this machine, and its configured plan.
 struct MeasuredModel {
   pipeline::NetworkCosts costs;
   std::string schedule;
   int stages = 1;
   /// The layer that starts each stage after the first. Empty: the best cuts.
   pipeline::Cuts cuts = {};
-  /// 0: as little as can be.
+  /// 0: as short as possible.
   double period_ms = 0;
 };
 
-/// Measures the model of a stream of the configuration at a path. An empty name: of its only one.
+/// Measures the model of a stream in the configuration at a path. An empty name means the only
+/// stream.
 using MeasureModel = std::function<absl::StatusOr<MeasuredModel>(const std::string& config,
                                                                  const std::string& stream)>;
 
 struct PlanArguments {
-  /// A costs.json, or a configuration whose model is measured first: one of the two.
+  /// A costs.json, or a configuration whose model is measured first. Exactly one must be set.
   std::string costs = {};
   std::string config = {};
-  /// Which of its streams. Empty: the only one.
+  /// The configuration's stream; empty: its only one.
   std::string stream = {};
-  /// Nothing: that of the configuration, or the request's.
+  /// Nullopt: the schedule of the configuration, or of the request.
   std::optional<std::string> schedule = {};
   PlanRequest request = {};
   bool compare = false;
   bool json = false;
-  /// A file to write. Empty: none.
+  /// A file to write; empty: no file.
   std::string save_costs = {};
   DrawingFiles drawings = {};
 };
 
-/// Runs the command, writing to `out` and `errors`, and returns the program's exit code. `measure`
-/// may be empty: then there must be a costs.json.
+/// Runs the command, writes to `out` and `errors`, and returns the program's exit code. `measure`
+/// may be empty if `arguments` name a costs.json.
 [[nodiscard]] int RunPlan(const PlanArguments& arguments, const MeasureModel& measure,
                           std::ostream& out, std::ostream& errors);
 

@@ -23,7 +23,7 @@ constexpr std::array<const char*, 7> kLayerKeys = {
     "name",         "forward_ms",   "backward_ms",     "update_ms",
     "output_bytes", "weight_bytes", "activation_bytes"};
 
-// One object of the file; `where` begins its errors.
+// One object of the file. `where` is the prefix of its errors.
 class Object {
  public:
   Object(const json& value, std::string where) : value_(value), where_(std::move(where)) {}
@@ -44,7 +44,7 @@ class Object {
     return absl::OkStatus();
   }
 
-  // 0 if it is left out.
+  // 0 if the key is missing.
   [[nodiscard]] absl::StatusOr<double> Number(const std::string& key) const {
     const auto found = value_.find(key);
     if (found == value_.end()) return 0.0;
@@ -78,7 +78,7 @@ absl::StatusOr<LayerCosts> ParseLayer(const json& value, const std::string& wher
   return layer;
 }
 
-// "costs.json: layer 2 (conv3)", and the name.
+// A layer's place, "costs.json: layer 2 (conv3)", and its name.
 absl::StatusOr<std::string> NameOf(const json& value, const std::string& path, std::size_t number) {
   if (!value.is_object() || !value.contains("name")) return absl::StrCat("layer", number);
   if (value["name"].is_string()) return value["name"].get<std::string>();

@@ -1,4 +1,4 @@
-// The files that a plan or a run is drawn to.
+// The output files for drawings of a plan or a run.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace millrace::service {
 
-/// What else a command writes: the option that names it, and the path. Empty: nothing.
+/// Another output file of a command: its option and its path. An empty path: no file.
 struct OutputFile {
   std::string option;
   std::string path;
 };
 
-/// Paths. Empty: not wanted.
+/// Paths; empty: no such file.
 struct DrawingFiles {
   std::string svg = {};
   std::string trace = {};
@@ -23,13 +23,13 @@ struct DrawingFiles {
   [[nodiscard]] bool any() const { return !svg.empty() || !trace.empty(); }
 };
 
-/// Fails with INVALID_ARGUMENT, saying what to do, where two of these and of `other` are the same
-/// file, or one cannot be written.
+/// Fails with INVALID_ARGUMENT and a remedy if two of these files and `other` are the same, or if
+/// one cannot be written.
 [[nodiscard]] absl::Status CheckDrawings(const DrawingFiles& files, const OutputFile& other);
 
 using MakeDrawing = absl::FunctionRef<absl::StatusOr<std::string>()>;
 
-/// Makes what is wanted and writes it.
+/// Makes and writes the requested drawings.
 [[nodiscard]] absl::Status WriteDrawings(const DrawingFiles& files, MakeDrawing svg,
                                          MakeDrawing trace);
 

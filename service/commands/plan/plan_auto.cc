@@ -51,7 +51,7 @@ absl::StatusOr<PlannedPipeline> Plan(const NetworkCosts& network, const PlanRequ
        .spread = SpreadOf(network, request)});
 }
 
-// Samples that are only predicted cost no backward and no update.
+// The mean costs at `effort`: a sample without an update costs no backward and no update.
 NetworkCosts NetworkAt(NetworkCosts network, const pipeline::Effort& effort) {
   network.layers = AtEffort(std::move(network.layers), effort);
   return network;

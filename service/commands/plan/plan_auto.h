@@ -1,4 +1,4 @@
-// `--schedule auto`: the plan that a camera's rate needs, found by the planner.
+// `--schedule auto`: the planner finds a plan for a camera's rate.
 #pragma once
 
 #include <string>
@@ -10,16 +10,14 @@
 
 namespace millrace::service {
 
-/// The plan with the least staleness, then the least delay, that holds one frame every
-/// request.period_ms, on request.devices at most. Fails with INVALID_ARGUMENT, saying what to ask
-/// for instead: without a period, or where stages are given; and with RESOURCE_EXHAUSTED if no plan
-/// fits into the memory.
-/// REQUIRES: request.schedule is kAutoSchedule.
+/// Returns the plan with the least staleness, then the least delay, that sustains one frame every
+/// request.period_ms on at most request.devices devices. Fails with INVALID_ARGUMENT and a remedy
+/// if the request has no period, or names stages. Fails with RESOURCE_EXHAUSTED if no plan fits
+/// into the memory. REQUIRES: request.schedule is kAutoSchedule.
 [[nodiscard]] absl::StatusOr<PlanReport> FindPlan(const pipeline::NetworkCosts& network,
                                                   const PlanRequest& request);
 
-/// What it found, and the staleness of its plan, a line for each thing to know: frames, learning,
-/// staleness, T, what limits.
+/// The found plan as text, one line each for frames, learning, staleness, T and the limit.
 [[nodiscard]] std::string FoundText(const FoundPlan& found, int most_staleness);
 
 }  // namespace millrace::service

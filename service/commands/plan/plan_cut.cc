@@ -19,7 +19,7 @@ constexpr int kMostRunsADevice = 8;
 
 bool Interleaves(const PlanRequest& request) { return request.schedule == "interleaved"; }
 
-// 2K + 1 devices for K cuts, where forwards and backwards are on different ones.
+// Whether forwards and backwards run on different devices: 2K + 1 devices for K cuts.
 bool Separates(const PlanRequest& request) {
   const bool stale = request.schedule == "stale" || request.schedule == "hybrid";
   return stale && request.separate_backwards;
@@ -63,7 +63,8 @@ absl::Status CheckPlacement(const PlanRequest& request, int stages) {
         "--placement is for --schedule interleaved; others have a device for each stage");
   }
   const int last = *std::max_element(placement.begin(), placement.end());
-  const int named = last < stages ? last + 1 : stages;  // More than stages cannot all be used.
+  const int named =
+      last < stages ? last + 1 : stages;  // Devices beyond the stages are refused below.
   const int devices = request.devices > 0 ? request.devices : std::max(named, 1);
   std::vector<bool> used(devices, false);
   bool good = static_cast<int>(placement.size()) == stages && devices <= stages;

@@ -1,4 +1,4 @@
-// Cuts a network into stages as a plan's request says, or as is best.
+// Cuts a network into stages, as requested or in the best way.
 #pragma once
 
 #include <vector>
@@ -10,26 +10,26 @@
 
 namespace millrace::service {
 
-/// Stages, and the device of each where a schedule reads that.
+/// The stages, and each stage's device if the schedule uses that.
 struct PlanCut {
   pipeline::Cuts cuts;
   std::vector<int> device_of = {};
 };
 
-/// The contiguous cut that `request` asks for. `holds`, if not empty, is what the stages hold under
-/// the plan, for the limit of memory. Fails with INVALID_ARGUMENT, saying what to ask for instead,
-/// or with RESOURCE_EXHAUSTED if memory does not do.
+/// The contiguous cut for `request`. `holds`, if not empty, is the number of samples that each
+/// stage holds under the plan, for the memory limit. Fails with INVALID_ARGUMENT and a remedy, or
+/// with RESOURCE_EXHAUSTED if the memory is too small.
 [[nodiscard]] absl::StatusOr<PlanCut> CutForPlan(const pipeline::NetworkCosts& costs,
                                                  const PlanRequest& request,
                                                  const std::vector<pipeline::StageHolds>& holds);
 
-/// Whether `request` leaves it open which layers share a device: schedule interleaved, with neither
-/// stages nor a placement.
+/// Whether `request` leaves the device of each run of layers open: schedule interleaved, without
+/// stages and placement.
 [[nodiscard]] bool LeavesRunsOpen(const PlanRequest& request);
 
-/// Runs of layers, neighbours or not, spread over the devices. Fails as CutForPlan() does, and with
-/// INVALID_ARGUMENT if it finds none but with so many runs that handing over would cost more than
-/// it wins. REQUIRES: LeavesRunsOpen(request).
+/// Runs of layers spread over the devices, neighbours or not. Fails as CutForPlan() does. Also
+/// fails with INVALID_ARGUMENT if every solution has so many runs that their copies cost more than
+/// they gain. REQUIRES: LeavesRunsOpen(request).
 [[nodiscard]] absl::StatusOr<PlanCut> ScatterForPlan(const pipeline::NetworkCosts& costs,
                                                      const PlanRequest& request);
 

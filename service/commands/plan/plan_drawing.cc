@@ -14,7 +14,7 @@ namespace {
 
 using pipeline::TimelineEvent;
 
-// In steady state: one sample each, or several.
+// Patterns in steady state: of one sample each, or of several.
 constexpr int kShortPatterns = 3;
 constexpr int kLongPatterns = 2;
 constexpr double kMicrosecondsPerMs = 1000;
@@ -22,7 +22,7 @@ constexpr double kMicrosecondsPerMs = 1000;
 struct Run {
   std::vector<TimelineEvent> events;
   std::vector<pipeline::CopyEvent> copies;
-  double end = 0;  // Of what is worth drawing.
+  double end = 0;  // The end of the part to draw.
 };
 
 absl::StatusOr<Run> RunOf(const PlanReport& report, int samples) {
@@ -35,7 +35,7 @@ absl::StatusOr<Run> RunOf(const PlanReport& report, int samples) {
   return run;
 }
 
-// Appends what happens from sample `first_sample` on, after `run` has drained.
+// Appends `then`, which starts at sample `first_sample`, after `run` has drained.
 void Append(Run& run, Run then, std::int64_t first_sample) {
   const double begin = pipeline::LastEnd(run.events);
   const auto append = [&](auto& events, auto& later) {

@@ -9,8 +9,8 @@
 
 namespace millrace::service {
 
-/// An SVG of the filling pipeline and a few patterns in steady state, when a sample arrives every
-/// period (those of a pattern of several together). A second phase is drawn too, after the first
+/// An SVG of the filling pipeline and a few patterns in steady state. A sample arrives every
+/// period; the samples of one pattern arrive together. Also draws a second phase, after the first
 /// has drained, if it begins early enough. REQUIRES: at least one phase.
 [[nodiscard]] absl::StatusOr<std::string> PlanSvg(const std::vector<PlanReport>& phases);
 

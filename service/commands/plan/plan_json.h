@@ -9,13 +9,13 @@
 
 namespace millrace::service {
 
-/// The first phase, and the one after it under "then". Layers are counted from 0 and both ends
-/// included, stages from 1, devices and places in their order from 0. What auto found stands beside
-/// the rest.
+/// The first phase, with the next one under "then". Layers count from 0 and ranges include both
+/// ends. Stages count from 1; devices and places in their order count from 0. The result of auto is
+/// added.
 [[nodiscard]] std::string PlanJson(const pipeline::NetworkCosts& network,
                                    const std::vector<PlanReport>& phases);
 
-/// A list of `schedules`, each as PlanJson() has it, or with its name and the error.
+/// A list of `schedules`, each as by PlanJson(), or with its name and the error.
 [[nodiscard]] std::string CompareJson(const pipeline::NetworkCosts& network,
                                       const std::vector<ComparedSchedule>& schedules);
 

@@ -25,7 +25,7 @@ int LargestLayer(const pipeline::NetworkCosts& network, const std::vector<Planne
   return largest;
 }
 
-// What a device works for a sample, and for how many stages.
+// A device's work per sample, and its number of stages.
 struct DeviceLoad {
   double load_ms = 0;
   int stages = 0;

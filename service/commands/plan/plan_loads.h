@@ -1,4 +1,4 @@
-// How much every stage, device and cut of a plan has to do for a sample.
+// Loads of a plan's stages, devices and cuts, per sample.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,17 @@
 
 namespace millrace::service {
 
-/// The devices, loads and holdings of the stages that `cuts` makes. Figures are left as they are.
+/// The devices, loads and holdings of the stages that `cuts` makes. Does not set `figures`.
 [[nodiscard]] std::vector<PlannedStage> PlannedStages(
     const pipeline::NetworkCosts& network, const pipeline::Cuts& cuts, const pipeline::Plan& plan,
     const std::vector<pipeline::StageCost>& costs);
 
-/// What is carried over the cut behind `stage` for a sample, there and back. 0 where both sides are
-/// on one device.
+/// The time to copy a sample's data over the cut after `stage`, both ways. 0 if both sides are on
+/// one device.
 [[nodiscard]] double CutLoad(const PlanReport& report, int stage);
 
-/// What has the most to do. REQUIRES: plan, costs and stages of `report` are set.
+/// The stage, device or cut with the largest load. REQUIRES: plan, costs and stages of `report` are
+/// set.
 [[nodiscard]] Bottleneck FindBottleneck(const pipeline::NetworkCosts& network,
                                         const PlanReport& report);
 

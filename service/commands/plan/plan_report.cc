@@ -20,7 +20,7 @@ using pipeline::NetworkCosts;
 using pipeline::Phases;
 using pipeline::StageCost;
 
-// The T of 1F1B*: the frames' period; without one every stage is a group of its own.
+// The T of 1F1B*: the frames' period; without a period every stage is a group.
 double PeriodToPlanFor(const PlanRequest& request, const std::vector<StageCost>& costs) {
   if (request.period_ms > 0) return std::max(request.period_ms, pipeline::LeastPeriod(costs));
   if (request.schedule == "one_f_one_b_star") return pipeline::kEachStageAGroup;
@@ -41,8 +41,8 @@ absl::StatusOr<Phases> PhasesFor(const PlanRequest& request, const PlanCut& cut,
                                .devices = request.devices});
 }
 
-// Over one device that does the same work, updating as often, one sample at a time; and over it,
-// the most that there can be.
+// Speed-up over one device that does the same work and the same number of updates, one sample at a
+// time. Also its upper bound.
 void AddSpeedUp(const NetworkCosts& network, PlanReport& report) {
   int updates = 0;
   for (const auto& order : report.plan.devices) {
@@ -62,8 +62,8 @@ void AddSpeedUp(const NetworkCosts& network, PlanReport& report) {
   report.speed_up_cap = total / largest;
 }
 
-// Period, delay and idle shares, by simulation. A link that has more to carry than any device has
-// to do sets the pace.
+// Period, delay and idle shares, by simulation. A link with a larger load than every device
+// determines the period.
 absl::Status AddTimes(const PlanRequest& request, PlanReport& report) {
   MILLRACE_ASSIGN_OR_RETURN(report.least_period_ms,
                             pipeline::SteadyPeriod(report.plan, report.costs));
@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<PlanReport>> ReportsFor(const NetworkCosts& network,
   return reports;
 }
 
-// The device that has too little memory.
+// Fails if a device has too little memory, and names it.
 absl::Status CheckMemory(const NetworkCosts& network, const std::vector<PlanReport>& reports) {
   if (!network.memory_bytes) return absl::OkStatus();
   for (const PlanReport& report : reports) {
@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<PlanReport>> ContiguousReports(const NetworkCosts& co
   MILLRACE_ASSIGN_OR_RETURN(const PlanCut cut, CutForPlan(costs, request, /*holds=*/{}));
   MILLRACE_ASSIGN_OR_RETURN(std::vector<PlanReport> reports, ReportsFor(costs, request, cut));
   if (CheckMemory(costs, reports).ok()) return reports;
-  // The plan holds more than the least that the cuts were made for: once more with what it holds.
+  // The plan holds more samples than the cuts assumed: cut again with the actual numbers.
   MILLRACE_ASSIGN_OR_RETURN(const PlanCut fitting,
                             CutForPlan(costs, request, pipeline::HoldsOf(reports.front().plan)));
   MILLRACE_ASSIGN_OR_RETURN(reports, ReportsFor(costs, request, fitting));
@@ -167,7 +167,7 @@ absl::StatusOr<std::vector<PlanReport>> MakePlanReports(const NetworkCosts& cost
   if (request.schedule == kAutoSchedule) return FoundReports(costs, request);
   auto contiguous = ContiguousReports(costs, request);
   if (!LeavesRunsOpen(request)) return contiguous;
-  // Balanced loads do not make an order without waiting: what counts is the period that comes out.
+  // Balanced loads do not guarantee an order without waits: the resulting period decides.
   auto scattered = ScatteredReports(costs, request);
   if (!scattered.ok()) return contiguous;
   const bool faster = !contiguous.ok() || scattered->front().least_period_ms <

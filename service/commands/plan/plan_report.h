@@ -1,4 +1,4 @@
-// A plan for a network, and all that can be said of it before it runs.
+// A plan for a network, and its properties before a run.
 #pragma once
 
 #include <cstdint>
@@ -17,101 +17,102 @@ namespace millrace::service {
 
 /// One stage of a plan.
 struct PlannedStage {
-  /// Counted from 0, both included.
+  /// Counted from 0, inclusive.
   int first_layer = 0;
   int last_layer = 0;
-  /// Of its forwards, and of its backwards and updates.
+  /// The device of its forwards, and of its backwards and updates.
   std::size_t device = 0;
   std::size_t backward_device = 0;
-  /// What it works for each sample, on average.
+  /// Its work per sample, on average.
   double load_ms = 0;
   pipeline::StageFigures figures = {};
   pipeline::StageHolds holds = {};
   double memory_bytes = 0;
 };
 
-/// What has the most to do for a sample: no order of the same work has a shorter period.
+/// The largest load per sample. No order of the same work has a shorter period.
 struct Bottleneck {
   enum class Kind { kStage, kDevice, kCut };
   Kind kind = Kind::kStage;
   /// The stage, from 1; the device, from 0; or the stage before the cut, from 1.
   int number = 1;
   double load_ms = 0;
-  /// The layer that has the largest share of it, or that the cut is behind.
+  /// The layer with the largest share of the load, or the layer before the cut.
   int layer = 0;
   double layer_ms = 0;
 };
 
-/// What `auto` found for a camera's rate.
+/// The result of `auto` for a camera's rate.
 struct FoundPlan {
   double interval_ms = 0;
   double spread = 0;
   /// The T of 1F1B*; 0: every stage is a group.
   double t_ms = 0;
-  /// Every n-th sample is learned from; 0: none.
+  /// The model learns from every n-th sample; 0: from no sample.
   int update_every = 1;
-  /// False where even predicting alone is too slow.
+  /// False if even predicting alone is too slow.
   bool holds = true;
-  /// When costs spread so: the share of frames, and from a frame's arrival to its prediction.
+  /// Expected with costs of that spread: the share of dropped frames, and the mean time from
+  /// arrival to prediction.
   double dropped_share = 0;
   double mean_delay_ms = 0;
-  /// A sentence: what stands in the way of more speed.
+  /// A sentence on the limit of the speed.
   std::string limit;
 };
 
-/// One phase of a schedule. Most have just one.
+/// One phase of a schedule. Most schedules have only one.
 struct PlanReport {
-  /// "partime"; of a second phase what it is by itself.
+  /// "partime"; for a second phase, the name of that phase's own schedule.
   std::string schedule;
   std::int64_t first_sample = 0;
   pipeline::Plan plan;
-  /// Of stages 1 to D, in milliseconds.
+  /// Costs of stages 1 to D, in milliseconds.
   std::vector<pipeline::StageCost> costs;
   std::vector<PlannedStage> stages;
-  /// Between two samples: the least possible, or that of the frames if they are slower.
+  /// The least possible time between two samples; `period_ms` is longer if frames come more slowly.
   double least_period_ms = 0;
-  /// As asked for; 0: none was. `period_ms` is longer where this does not hold.
+  /// The requested period; 0: no request. `period_ms` is longer if the plan cannot hold it.
   double asked_period_ms = 0;
   double period_ms = 0;
-  /// From arrival to prediction, when a sample arrives every period.
+  /// From arrival to prediction, if a sample arrives every period.
   double delay_ms = 0;
-  /// Share of the time that each device does nothing.
+  /// The idle share of each device's time.
   std::vector<double> idle;
   std::vector<double> memory_bytes;
   Bottleneck bottleneck = {};
-  /// Over one device that learns one sample at a time and updates as often; and what no cuts can
-  /// exceed, because a layer is not divided.
+  /// Speed-up over one device that learns one sample at a time and updates as often. The cap is its
+  /// upper bound for any cuts, because layers are not divided.
   double speed_up = 0;
   double speed_up_cap = 0;
-  /// Where runs of layers were searched for: no partition over these devices has a shorter period.
+  /// Lower bound of the period for any partition over these devices. Set if runs of layers were
+  /// searched for.
   std::optional<double> bound_ms = {};
-  /// auto. All times above are then means over the samples that are learned from and those that are
-  /// only predicted.
+  /// Set for auto. All times above are then means over samples with and without an update.
   std::optional<FoundPlan> found = {};
 };
 
-/// The report of one phase. `cut` must be what the phase is for.
+/// The report of one phase. REQUIRES: `cut` belongs to the phase.
 [[nodiscard]] absl::StatusOr<PlanReport> ReportOf(const pipeline::NetworkCosts& network,
                                                   const PlanRequest& request, const PlanCut& cut,
                                                   pipeline::Phase phase);
 
-/// The phases of the plan that `request` asks for. Fails with INVALID_ARGUMENT or
-/// RESOURCE_EXHAUSTED, saying what to ask for instead.
+/// The phases of the plan for `request`. Fails with INVALID_ARGUMENT or RESOURCE_EXHAUSTED, and a
+/// remedy.
 [[nodiscard]] absl::StatusOr<std::vector<PlanReport>> MakePlanReports(
     const pipeline::NetworkCosts& costs, const PlanRequest& request);
 
-/// A schedule, and what it comes to or why it does not fit.
+/// A schedule, and its reports or the reason why it does not fit.
 struct ComparedSchedule {
   std::string name;
   absl::StatusOr<std::vector<PlanReport>> reports;
 };
 
-/// All schedules that there are, for the same network and request. Fails as the first does if the
-/// request fits none.
+/// All schedules for the same network and request. If no schedule fits, fails as the first one
+/// does.
 [[nodiscard]] absl::StatusOr<std::vector<ComparedSchedule>> CompareSchedules(
     const pipeline::NetworkCosts& costs, const PlanRequest& request);
 
-/// Of all stages and devices.
+/// Maximum over all stages and devices.
 [[nodiscard]] int MostStaleness(const PlanReport& report);
 [[nodiscard]] int TotalSlots(const PlanReport& report);
 [[nodiscard]] double MeanIdle(const PlanReport& report);

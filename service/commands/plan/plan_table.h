@@ -9,14 +9,14 @@
 
 namespace millrace::service {
 
-/// A line a stage, and below it what the whole plan does.
+/// One line per stage, and below them the properties of the whole plan.
 [[nodiscard]] std::string TextOfPlan(const pipeline::NetworkCosts& network,
                                      const PlanReport& report);
 
-/// A line for each of `schedules`; below them, why the others do not fit.
+/// One line per fitting schedule; below them, the reasons why the others do not fit.
 [[nodiscard]] std::string CompareText(const std::vector<ComparedSchedule>& schedules);
 
-/// "stage 2 (layers 3-5)", "device 1", "the cut behind stage 2": where the bottleneck is.
+/// The bottleneck's place: "stage 2 (layers 3-5)", "device 1", "the cut behind stage 2".
 [[nodiscard]] std::string PlaceText(const PlanReport& report);
 
 }  // namespace millrace::service

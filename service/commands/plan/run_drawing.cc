@@ -21,8 +21,8 @@ absl::StatusOr<std::vector<TimelineEvent>> PlanOf(const RecordedRun& run) {
   return pipeline::PlannedEvents(run.phases, run.events, run.samples);
 }
 
-// The sample in the middle of what is recorded of the first phase: by then the pipeline is full,
-// and what a run's first operations take longer is over.
+// The middle sample of the recorded first phase: the pipeline is full, and the slow first
+// operations are over.
 std::int64_t MiddleOf(const RecordedRun& run) {
   std::int64_t last = 0;
   for (const TimelineEvent& event : run.events) last = std::max(last, event.step.last);
@@ -30,7 +30,7 @@ std::int64_t MiddleOf(const RecordedRun& run) {
   return last / 2;
 }
 
-// `events` from where stage 1 goes forward with sample `middle`: that is 0.
+// `events` from stage 1's forward of sample `middle` on, which becomes time 0.
 std::vector<TimelineEvent> From(std::int64_t middle, const std::vector<TimelineEvent>& events) {
   double start = 0;
   for (const TimelineEvent& event : events) {
@@ -47,7 +47,7 @@ std::vector<TimelineEvent> From(std::int64_t middle, const std::vector<TimelineE
   return from;
 }
 
-// A few patterns, or as much of them as ran.
+// The length of a few patterns, or of the whole run if that is shorter.
 absl::StatusOr<double> LengthOfPicture(const RecordedRun& run,
                                        const std::vector<TimelineEvent>& planned,
                                        const std::vector<TimelineEvent>& ran) {
@@ -84,7 +84,7 @@ absl::StatusOr<std::string> RunSvg(const RecordedRun& run) {
   const auto add = [&picture](std::vector<TimelineEvent> events, std::size_t row) {
     for (TimelineEvent& event : events) {
       event.device = 2 * event.device + row;
-      // A later phase may have more devices than the one that the rows are for.
+      // A later phase may have more devices than the first, whose devices have rows.
       if (event.device < picture.row_names.size()) picture.events.push_back(event);
     }
   };

@@ -11,22 +11,22 @@
 
 namespace millrace::service {
 
-/// A run, as a RunRecorder saw it.
+/// A run, as recorded by a RunRecorder.
 struct RecordedRun {
   std::string schedule;
   pipeline::Phases phases;
-  /// Of the stream.
+  /// The number of samples in the stream.
   std::int64_t samples = 0;
   std::vector<pipeline::TimelineEvent> events;
-  /// Operations that are not among them: they came later.
+  /// The number of later operations that were not recorded.
   std::int64_t left_out = 0;
 };
 
-/// An SVG of the middle of the run: two rows a device, what it should have done, simulated with the
-/// costs of this run, and what it did.
+/// An SVG of the middle of the run, with two rows per device: the plan, simulated with this run's
+/// costs, and the run.
 [[nodiscard]] absl::StatusOr<std::string> RunSvg(const RecordedRun& run);
 
-/// All of it, for Perfetto, as two processes: "plan" and "run".
+/// The whole run for Perfetto, as two processes: "plan" and "run".
 [[nodiscard]] absl::StatusOr<std::string> RunTrace(const RecordedRun& run);
 
 }  // namespace millrace::service

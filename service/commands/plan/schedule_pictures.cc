@@ -15,7 +15,7 @@ namespace {
 constexpr int kStages = 4;
 constexpr int kSwitchAt = 6;
 
-// Four equal stages; for interleaved eight of half the size, two a device.
+// Four equal stages; for interleaved, eight stages of half the size, two per device.
 absl::StatusOr<std::vector<PlanReport>> Example(const std::string& schedule) {
   const int share = schedule == "interleaved" ? 2 : 1;
   pipeline::NetworkCosts network;

@@ -1,4 +1,4 @@
-// The pictures and figures of docs/schedules.md, made from the schedules themselves.
+// The pictures and the table of docs/schedules.md, generated from the schedules themselves.
 #pragma once
 
 #include <map>
@@ -8,10 +8,10 @@
 
 namespace millrace::service {
 
-/// By schedule: an SVG of four equal stages, forward 1 ms, backward 2 ms.
+/// Keyed by schedule: an SVG of four equal stages, forward 1 ms, backward 2 ms.
 [[nodiscard]] absl::StatusOr<std::map<std::string, std::string>> SchedulePictures();
 
-/// The same plans' figures, a row of Markdown each.
+/// The same plans' numbers, one row of Markdown each.
 [[nodiscard]] absl::StatusOr<std::string> ScheduleFigures();
 
 }  // namespace millrace::service

@@ -29,15 +29,15 @@
 namespace millrace::service {
 namespace {
 
-/// The terminal's, or a usual one where it does not say.
+/// The terminal's size, or a default if it does not report one.
 ScreenSize SizeOfScreen() { return {.columns = TerminalColumns(200), .rows = TerminalRows(24)}; }
 
 absl::Status StatusOf(const grpc::Status& status) {
   return {absl::StatusCode(status.error_code()), status.error_message()};
 }
 
-/// Shows one stream's predictions, and goes on where it stopped when the connection ends: a server
-/// may start again, and ends connections that are old.
+/// Shows one stream's predictions, and resumes after a lost connection: a server may restart, and
+/// it closes old connections.
 class Watch {
  public:
   Watch(const WatchArguments& arguments, const std::string& stream, const WatchChannel& channel,
@@ -49,12 +49,12 @@ class Watch {
         screen_(screen) {
     request_.set_stream(stream);
     request_.set_policy(v1::DELIVERY_POLICY_LATEST);
-    request_.mutable_parts()->set_preview(!arguments.view.empty());  // None of the arrays.
-    request_.set_status(!screen.on_terminal());                      // There WatchStates says more.
+    request_.mutable_parts()->set_preview(!arguments.view.empty());  // No arrays.
+    request_.set_status(!screen.on_terminal());  // On a terminal, WatchStates shows more.
   }
 
-  /// Until the stream ends, `count` are shown, all calls are ended, or nothing answers for long.
-  /// Fails with why it could not go on.
+  /// Runs until the stream ends, `count` predictions are shown, all calls are ended, or the server
+  /// stays away too long. Fails with the reason why it could not continue.
   absl::Status Run() {
     for (;;) {
       const std::uint64_t before = shown_;
@@ -67,10 +67,10 @@ class Watch {
   }
 
  private:
-  /// Whether to subscribe again, after a pause if need be.
+  /// Whether to subscribe again; pauses first if the server is away.
   bool GoesOn(const grpc::Status& status) {
     if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE && request_.has_resume()) {
-      request_.clear_resume();  // The stream has begun anew.
+      request_.clear_resume();  // The stream has restarted.
       return true;
     }
     const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
@@ -102,7 +102,8 @@ class Watch {
     ++shown_;
   }
 
-  /// On standard error, where programs are that read each line of JSON as a prediction.
+  /// With JSON on standard error, because programs read each line of standard output as a
+  /// prediction.
   void ShowStatus(const v1::StreamStatus& status) {
     const std::optional<std::string> line = lines_.Next(status);
     if (!line) return;
@@ -111,7 +112,7 @@ class Watch {
   }
 
   void Print(const std::string& line) {
-    if (!screen_.Show(request_.stream(), line)) calls_.End();  // There is nowhere to show anything.
+    if (!screen_.Show(request_.stream(), line)) calls_.End();  // The output is closed.
   }
 
   [[nodiscard]] bool Enough() const {
@@ -129,11 +130,11 @@ class Watch {
   v1::SubscribeRequest request_;
   StatusLines lines_;
   std::uint64_t shown_ = 0;
-  int tries_ = 0;       // Since the last that was shown.
-  absl::Status saved_;  // OK, or why a picture was not.
+  int tries_ = 0;       // Since the last shown prediction.
+  absl::Status saved_;  // OK, or the error of saving a picture.
 };
 
-/// What to watch: the stream that was named, or all that there are now.
+/// The streams to watch: the named one, or all current ones.
 absl::StatusOr<std::vector<std::string>> StreamsToWatch(const WatchArguments& arguments,
                                                         const WatchChannel& channel,
                                                         WatchCalls& calls) {
@@ -150,18 +151,18 @@ absl::StatusOr<std::vector<std::string>> StreamsToWatch(const WatchArguments& ar
   return names;
 }
 
-/// Of what cannot be watched: a stream, or all of the server.
+/// The error text for `what`, a stream or the whole server, that cannot be watched.
 std::string Failure(const std::string& what, const std::string& why) {
   return absl::StrCat("millrace watch: ", what, ": ", why, "\n");
 }
 
-/// Watches all of `streams` until each has ended, and says why one has failed when it does. Returns
-/// the program's exit code.
+/// Watches all `streams` until each has ended, and reports each failure at once. Returns the
+/// program's exit code.
 int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
              const std::vector<std::string>& streams, WatchCalls& calls) {
   const bool terminal = isatty(STDOUT_FILENO) != 0 && !arguments.json;
   WatchScreen screen(std::cout, {.terminal = terminal, .streams = streams, .size = SizeOfScreen});
-  std::optional<WatchStates> states;  // They have a place on a terminal only.
+  std::optional<WatchStates> states;  // Only for a terminal.
   if (terminal) states.emplace(channel, arguments.stream, calls, screen);
   std::atomic<bool> failed = false;
   std::vector<std::jthread> threads;
@@ -174,8 +175,8 @@ int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
                                     FailureInWords(end, arguments.security)));
     });
   }
-  threads.clear();  // Waits for all of them.
-  calls.End();      // What the streams are doing has nobody to look at it any more.
+  threads.clear();  // Joins all threads.
+  calls.End();      // Ends WatchStates' call, too.
   states.reset();
   const absl::Status written = screen.written();
   const bool lost = !written.ok() && !absl::IsCancelled(written);
@@ -188,7 +189,7 @@ int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
 int RunWatch(const WatchArguments& arguments) {
   LogGrpc(GrpcSide::kClient);
   WatchCalls calls;
-  StopSignals signals;  // Before gRPC has threads, which inherit what is blocked.
+  StopSignals signals;  // Before gRPC starts threads, which inherit the blocked signals.
   signals.Watch([&calls] { calls.End(); });
   const absl::StatusOr<WatchChannel> channel =
       OpenWatchChannel(arguments.address, arguments.security);

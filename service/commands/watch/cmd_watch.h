@@ -1,4 +1,4 @@
-// `millrace watch`: shows what a running server predicts, as any client sees it.
+// `millrace watch`: shows a running server's predictions, as a client of its public API.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace millrace::service {
 
 struct WatchArguments {
   std::string address = "127.0.0.1:50051";
-  /// Empty for all that there are.
+  /// Empty: all streams.
   std::string stream;
-  /// Ends after this many predictions of each stream; 0 goes on.
+  /// Ends after this number of predictions per stream; 0: no limit.
   std::uint64_t count = 0;
-  /// Prints objects of JSON.
+  /// Prints JSON objects.
   bool json = false;
-  /// The folder where pictures are saved; empty for none.
+  /// The folder for saved pictures; empty: no pictures.
   std::string view;
   WatchSecurity security = {};
 };

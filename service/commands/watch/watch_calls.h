@@ -1,5 +1,4 @@
-// The calls of `millrace watch` that are under way: a signal, or an output that nobody reads any
-// more, ends all of them.
+// The pending calls of `millrace watch`: a signal, or a closed output, ends all of them.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -12,14 +11,14 @@
 
 namespace millrace::service {
 
-/// Thread-safe. Outlives each WatchCall.
+/// Thread-safe. Must outlive each WatchCall.
 class WatchCalls {
  public:
-  /// Ends the calls under way, and each that begins from now on. Idempotent.
+  /// Ends all pending calls, and each later call at once. Idempotent.
   void End() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool ended() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Waits for `pause`, but no longer than until the end. Returns whether it has come.
+  /// Waits for `pause` or until End(). Returns whether End() was called.
   bool Pause(std::chrono::milliseconds pause) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -33,10 +32,10 @@ class WatchCalls {
   std::set<grpc::ClientContext*> calls_ ABSL_GUARDED_BY(mu_);
 };
 
-/// One of the calls, while it lives. For one thread.
+/// One call, for its lifetime. For one thread.
 class WatchCall {
  public:
-  /// `authorization`: goes along, unless it is empty.
+  /// `authorization`: sent with the call; empty: not sent.
   WatchCall(WatchCalls& calls, const std::string& authorization);
   WatchCall(const WatchCall&) = delete;
   WatchCall& operator=(const WatchCall&) = delete;

@@ -19,7 +19,7 @@
 namespace millrace::service {
 namespace {
 
-/// Whether gRPC reads it as another kind of name than HOST:PORT: "unix:/run/millrace.sock".
+/// Whether gRPC would parse the address as another kind than HOST:PORT: "unix:/run/millrace.sock".
 bool HasSchemeOfGrpc(const std::string& address) {
   constexpr auto kSchemes =
       std::to_array<const char*>({"dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:"});
@@ -36,7 +36,7 @@ bool HasPort(const std::string& address) {
                      [](unsigned char c) { return absl::ascii_isdigit(c); });
 }
 
-/// gRPC looks for the name "http", and takes port 443 where there is none.
+/// gRPC would resolve "http" as a host name, and default to port 443.
 absl::Status CheckAddress(const std::string& address) {
   if (HasSchemeOfGrpc(address)) return absl::OkStatus();
   if (const std::size_t scheme = address.find("://"); scheme != std::string::npos) {
@@ -88,12 +88,13 @@ absl::StatusOr<std::string> AuthorizationOf(const std::string& address,
   return absl::StrCat("Bearer ", token);
 }
 
-/// A connection that has been silent for a minute is asked for a sign of life, and given up where
-/// none comes: else one that a power cut has ended would be waited on for ever.
+/// Pings a connection that was silent for a minute, and gives it up without an answer. Otherwise a
+/// call would wait forever on a connection that a power cut has ended.
 void SetKeepalive(grpc::ChannelArguments& arguments) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // However long it stays silent.
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA,
+                   0);  // No limit on pings while the connection is silent.
 }
 
 }  // namespace

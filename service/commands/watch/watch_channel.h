@@ -1,4 +1,4 @@
-// How `millrace watch` reaches a server: in plain text or by TLS, with a token or without.
+// Connects `millrace watch` to a server: in plain text or by TLS, with or without a token.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -11,31 +11,31 @@
 namespace millrace::service {
 
 struct WatchSecurity {
-  /// TLS; also where any of the files of TLS is named.
+  /// Use TLS. Any TLS file below implies it.
   bool tls = false;
-  /// PEM: whom to trust instead of those that the machine trusts.
+  /// PEM: the trusted authorities, in place of the machine's own.
   std::string ca_file = {};
-  /// PEM: who asks, where the server wants to know. Both or neither.
+  /// PEM: the client's certificate and key, for servers that require one. Set both or neither.
   std::string certificate_file = {};
   std::string key_file = {};
-  /// The name in the server's certificate, where it is not that of the address.
+  /// The name in the server's certificate, if it differs from the address.
   std::string server_name = {};
-  /// Holds the token, and is kept from others.
+  /// The file that contains the token; it must not be readable by other users.
   std::string token_file = {};
 };
 
 [[nodiscard]] bool SpeaksTls(const WatchSecurity& security);
 
-/// A channel and what goes along with each call.
+/// A channel and the credentials for each call.
 struct WatchChannel {
   std::shared_ptr<grpc::Channel> channel;
   /// "Bearer ..."; empty: no token.
   std::string authorization = {};
 };
 
-/// NOT_FOUND or INVALID_ARGUMENT, with what to do, if the address is a URL of a browser or has no
-/// port, a file is not as it should be, or a token
-/// would leave this machine in plain text. Connects when it is first used.
+/// Connects on first use. Fails with NOT_FOUND or INVALID_ARGUMENT, and a remedy, if the address is
+/// a browser's URL or has no port, if a file is invalid, or if a token would leave this machine in
+/// plain text.
 [[nodiscard]] absl::StatusOr<WatchChannel> OpenWatchChannel(const std::string& address,
                                                             const WatchSecurity& security);
 

@@ -11,11 +11,11 @@
 namespace millrace::service {
 namespace {
 
-// What gRPC 1.51 says of a connection that did not come about begins so.
+// The start of gRPC 1.51's message for a failed connection.
 constexpr char kNoConnection[] = "failed to connect to all addresses";
 constexpr char kServer[] = "does `millrace serve` run there?";
 
-/// The text between the two; empty where they are not in `text`.
+/// The text between `before` and `after`; empty if they are not in `text`.
 std::string Between(const std::string& text, std::string_view before, std::string_view after) {
   const std::size_t found = text.find(before);
   if (found == std::string::npos) return "";
@@ -24,7 +24,7 @@ std::string Between(const std::string& text, std::string_view before, std::strin
   return end == std::string::npos ? "" : text.substr(begin, end - begin);
 }
 
-/// Behind the last colon, as a part of a sentence: "connection refused".
+/// The text after the last colon, with a lower-case first letter: "connection refused".
 std::string LastPartOf(const std::string& text) {
   const std::size_t colon = text.rfind(": ");
   std::string last = colon == std::string::npos ? text : text.substr(colon + 2);
@@ -41,8 +41,7 @@ bool EndedAtOnce(const std::string& said) {
   return false;
 }
 
-/// A server ends the connection where the client does not show what it wants, and does not say
-/// what that is.
+/// A server ends the connection if the client lacks TLS or a certificate, and does not say which.
 std::string OfOneThatEnded(const WatchSecurity& security) {
   const std::string ended = "the server ended the connection at once; ";
   if (!SpeaksTls(security)) {

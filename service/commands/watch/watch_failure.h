@@ -1,7 +1,7 @@
-// Why a call of `millrace watch` failed, and which of its options mends that.
+// Explains why a call of `millrace watch` failed, and which option may fix it.
 //
-// gRPC says in its own words why a connection did not come about, and says UNAVAILABLE of a server
-// that is not there as of one that does not get on with the client's TLS.
+// gRPC describes a failed connection in its own words. It reports UNAVAILABLE both for a missing
+// server and for a failed TLS handshake.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace millrace::service {
 
-/// In words for whoever typed the command, with what to do where that can be told. REQUIRES: `why`
-/// is what a call over a channel of `security` failed with.
+/// The failure as text for the user, with a remedy if one is known. REQUIRES: `why` is the status
+/// of a call over a channel of `security`.
 [[nodiscard]] std::string FailureInWords(const absl::Status& why, const WatchSecurity& security);
 
 }  // namespace millrace::service

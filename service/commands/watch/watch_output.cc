@@ -23,7 +23,7 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
-// A camera of one frame in two seconds is no dead one.
+// A camera of one frame in two seconds must not appear dead.
 constexpr std::chrono::seconds kFresh(3);
 
 double Milliseconds(const google::protobuf::Duration& duration) {
@@ -36,7 +36,7 @@ std::string ClassOf(const v1::Prediction& prediction) {
   return name.empty() ? absl::StrCat(prediction.best_class()) : name;
 }
 
-/// Whether it is the learner, and not the source, whose cause the event tells.
+/// Whether the event's cause is the learner's, not the source's.
 bool IsOfLearner(const v1::StreamEvent& event) {
   if (event.kind() == v1::STREAM_EVENT_KIND_LEARNER_STATE) return true;
   return event.kind() == v1::STREAM_EVENT_KIND_EXISTS &&
@@ -44,14 +44,14 @@ bool IsOfLearner(const v1::StreamEvent& event) {
           event.learner_state() == v1::LEARNER_STATE_GIVEN_UP);
 }
 
-/// "after_gap" of PREDICTION_FLAG_AFTER_GAP.
+/// "after_gap" for PREDICTION_FLAG_AFTER_GAP.
 std::string NameOf(v1::PredictionFlag flag) {
   constexpr std::size_t kPrefix = std::string_view("PREDICTION_FLAG_").size();
   const std::string& name = v1::PredictionFlag_Name(flag);
   return name.size() > kPrefix ? absl::AsciiStrToLower(name.substr(kPrefix)) : absl::StrCat(flag);
 }
 
-/// Where it learns from labels, of the frames that had one.
+/// A stream of labels has a loss only over labelled frames.
 bool HasLoss(const v1::Prediction& prediction) {
   return !prediction.has_outputs() || prediction.labelled() > 0;
 }
@@ -110,14 +110,14 @@ std::string WatchJson(const v1::SubscribeResponse& response) {
     line["flags"].push_back(NameOf(static_cast<v1::PredictionFlag>(flag)));
   }
   if (prediction.has_best_class()) line["class"] = ClassOf(prediction);
-  // What is no UTF-8 is replaced, not thrown at; a loss that is no number is null.
+  // Replaces invalid UTF-8 instead of throwing; a NaN loss becomes null.
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 absl::Status SavePreview(const std::string& folder, const v1::SubscribeResponse& response) {
   const v1::Prediction& prediction = response.prediction();
   if (prediction.preview().empty()) return absl::OkStatus();
-  std::error_code failed;  // Writing says it better.
+  std::error_code failed;  // The write below reports the error better.
   std::filesystem::create_directories(folder, failed);
   const std::string name =
       absl::StrFormat("%s-%09d.jpg", prediction.stream(), prediction.frame_number());
@@ -191,7 +191,7 @@ absl::Status WatchScreen::written() const {
   return written_;
 }
 
-// The last row is the cursor's: a line feed there would scroll all others away.
+// The last row is left to the cursor: a line feed there would scroll the other rows away.
 void WatchScreen::Draw() {
   if (!options_.terminal) return;
   const ScreenSize size = options_.size();
@@ -219,7 +219,7 @@ void WatchScreen::Write(const std::string& text) {
   if (!out_) written_ = WhyNotWritten(errno);
 }
 
-// What matters most comes first: a narrow terminal shows no more.
+// The most important text comes first: a narrow terminal cuts the rest.
 std::string WatchScreen::LineOf(const std::string& stream, const Shown& shown) const {
   if (shown.ended && !shown.line.empty()) return shown.line;
   const nanoseconds age = options_.clock->Now() - shown.time;

@@ -1,4 +1,4 @@
-// What `millrace watch` makes of a prediction: a line to read, a line of JSON, a picture.
+// Outputs of `millrace watch` for a prediction: a line of text, a line of JSON, a picture.
 #pragma once
 
 #include <cstddef>
@@ -22,21 +22,22 @@ namespace millrace::service {
 /// 811".
 [[nodiscard]] std::string WatchLine(const v1::SubscribeResponse& response);
 
-/// The same and more as an object of JSON on one line, for programs. Times are in RFC 3339; a loss
-/// that there is none of is null.
+/// The same and more as a JSON object on one line, for programs. Times are in RFC 3339; a missing
+/// loss is null.
 [[nodiscard]] std::string WatchJson(const v1::SubscribeResponse& response);
 
-/// Writes the preview as FOLDER/STREAM-FRAME.jpg, and makes the folder. Nothing if there is none.
-/// Fails as WriteFileAtomically() does.
+/// Writes the preview as FOLDER/STREAM-FRAME.jpg, and creates the folder. Does nothing without a
+/// preview. Fails as WriteFileAtomically() does.
 [[nodiscard]] absl::Status SavePreview(const std::string& folder,
                                        const v1::SubscribeResponse& response);
 
-/// What is the matter with streams, by their events. An event tells the cause of what changed;
-/// what matters most may be something else, whose cause came with an event before. For one thread.
+/// Tracks the most important problem of each stream, by its events. An event has the cause of its
+/// own change. The most important problem may be another one, whose cause came with an earlier
+/// event. For one thread.
 class Troubles {
  public:
-  /// Of the event's stream from then on. REQUIRES: events of a stream come in their order, from its
-  /// first or a STREAM_EVENT_KIND_EXISTS on.
+  /// The problem of the event's stream after the event. REQUIRES: the events of a stream come in
+  /// order, starting with its first event or a STREAM_EVENT_KIND_EXISTS.
   [[nodiscard]] Hindrance After(const v1::StreamEvent& event);
 
  private:
@@ -48,15 +49,15 @@ class Troubles {
   std::map<std::string, Causes> causes_;
 };
 
-/// Of a terminal.
+/// The terminal's size.
 struct ScreenSize {
   std::size_t columns = 0;
   std::size_t rows = 0;
 };
 
-/// Where lines of several streams go. On a terminal each stream has a line that is rewritten, as
-/// far as there are rows for them, and says what is the matter where no prediction comes; elsewhere
-/// each line is printed below the last, and nothing else. Thread-safe.
+/// The output for lines of several streams. On a terminal each stream has one line that is
+/// rewritten, if there are enough rows; the line shows the problem if no prediction comes.
+/// Elsewhere each line is printed below the last. Thread-safe.
 ///
 ///   gate  frame 812  delay 61 ms (1 frames)  loss 0.0331, explains 29 % of the motion  update 811
 ///   yard  source backing off, last prediction 14 s ago: rtsp://yard/1: no frame within 2 s
@@ -67,7 +68,7 @@ class WatchScreen {
     bool terminal = false;
     /// Their order on a terminal.
     std::vector<std::string> streams = {};
-    /// How large the terminal is now.
+    /// Returns the terminal's current size.
     std::function<ScreenSize()> size = {};
     const Clock* clock = &MonotonicClock();
   };
@@ -76,27 +77,27 @@ class WatchScreen {
 
   [[nodiscard]] bool on_terminal() const { return options_.terminal; }
 
-  /// A prediction of `stream` has come. False once `out` takes no more: then nothing else is worth
-  /// showing.
+  /// Shows a prediction of `stream`. Returns false once `out` accepts no more output; callers
+  /// should then stop.
   [[nodiscard]] bool Show(const std::string& stream, const std::string& line)
       ABSL_LOCKS_EXCLUDED(mu_);
-  /// No more are wanted: its line stays as it is.
+  /// No more predictions will be shown for `stream`: its line stays as it is.
   void End(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
 
   void SetTrouble(const std::string& stream, Hindrance trouble) ABSL_LOCKS_EXCLUDED(mu_);
   void SetTroubleOfAll(const Hindrance& trouble) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Time has passed. False as of Show().
+  /// Redraws, so that ages grow. Returns as Show().
   [[nodiscard]] bool Refresh() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Writes `text` to `other`, which may be the same terminal: the lines go on below it.
+  /// Writes `text` to `other`, which may be the same terminal: the lines continue below it.
   void Say(std::ostream& other, const std::string& text) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// OK; CANCELLED: nobody reads `out` any more; or why else it takes no more.
+  /// OK; CANCELLED if the reader of `out` has closed it; or another reason why `out` fails.
   [[nodiscard]] absl::Status written() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   struct Shown {
-    /// Of the last prediction. Empty: there was none.
+    /// The last prediction's line; empty: no prediction yet.
     std::string line = {};
     nanoseconds time{0};
     Hindrance trouble = {};

@@ -24,7 +24,7 @@ WatchStates::WatchStates(const WatchChannel& channel, const std::string& stream,
       follower_([this] { Follow(); }),
       ticker_([this] { Tick(); }) {}
 
-// A server that starts again has the streams again; one that cannot tell is not asked again.
+// Retries while the server is away. A server without this call is not asked again.
 void WatchStates::Follow() {
   for (;;) {
     const grpc::Status status = FollowOnce();
@@ -40,7 +40,7 @@ grpc::Status WatchStates::FollowOnce() {
   request.set_stream(stream_);
   const auto reader = stub_->WatchStreams(&call.context(), request);
   v1::WatchStreamsResponse response;
-  Troubles troubles;  // Each call begins with what there is.
+  Troubles troubles;  // Each call begins with the current states.
   while (reader->Read(&response)) {
     screen_.SetTrouble(response.event().stream(), troubles.After(response.event()));
   }
@@ -49,7 +49,7 @@ grpc::Status WatchStates::FollowOnce() {
 
 void WatchStates::Tick() {
   while (!calls_.Pause(kTick)) {
-    if (!screen_.Refresh()) calls_.End();  // There is nowhere to show anything.
+    if (!screen_.Refresh()) calls_.End();  // The output is closed.
   }
 }
 

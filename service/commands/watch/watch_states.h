@@ -1,4 +1,4 @@
-// What the streams that `millrace watch` shows are doing while no prediction comes.
+// Shows why streams do not predict, for `millrace watch`.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace millrace::service {
 
-/// Tells a screen what keeps streams from predicting, as the server says it, and has it drawn anew
-/// once a second, so that what is old is seen to grow older. Until `calls` are ended, which it does
-/// itself where the screen takes no more; the destructor waits for that. Both outlive it.
+/// Reports the server's reasons why streams do not predict to a screen, and redraws the screen once
+/// a second so that ages grow. Runs until `calls` are ended; ends them itself if the output is
+/// closed. The destructor waits for that. `screen` and `calls` must outlive it.
 class WatchStates {
  public:
-  /// `stream`: this one alone; empty: all.
+  /// `stream`: the only stream to show; empty: all.
   WatchStates(const WatchChannel& channel, const std::string& stream, WatchCalls& calls,
               WatchScreen& screen);
 

@@ -15,7 +15,7 @@ double Seconds(const google::protobuf::Duration& duration) {
   return static_cast<double>(duration.seconds()) + static_cast<double>(duration.nanos()) / 1e9;
 }
 
-/// Where nothing is the matter and no prediction has come for so long, that is worth saying, too.
+/// Silence of this length is reported even without a known problem.
 constexpr std::chrono::duration<double> kSilence = StatusNotes::kMostSilence;
 
 bool IsOver(const v1::StreamStatus& status) {
@@ -27,7 +27,7 @@ bool IsSilent(const v1::StreamStatus& status) {
   return status.has_prediction_age() && Seconds(status.prediction_age()) >= kSilence.count();
 }
 
-/// How long predictions have stayed away.
+/// The time since the last prediction.
 std::string Silence(const v1::StreamStatus& status) {
   if (!status.has_prediction_age()) return ", no prediction yet";
   return absl::StrCat(", last prediction ", DurationText(Seconds(status.prediction_age())), " ago");
@@ -62,7 +62,7 @@ std::optional<std::string> StatusLines::Next(const v1::StreamStatus& status) {
   return IsSilent(status) ? std::optional(LineOf(status, {})) : std::nullopt;
 }
 
-// One that is frozen or paused meanwhile has not gone on.
+// A frozen or paused learner has not resumed learning.
 bool StatusLines::GaveUpOrGoesOn(v1::LearnerState learner) {
   const bool changed =
       learner == (gave_up_ ? v1::LEARNER_STATE_LEARNING : v1::LEARNER_STATE_GIVEN_UP);
