@@ -1,7 +1,7 @@
-"""Builds the package: its own sources, and `millrace.v1`, made from the protos.
+"""Builds the package: its own sources, and `millrace.v1`, generated from the protos.
 
-The protos are those of the checkout, which thus cannot disagree with the client; an sdist takes
-them along.
+The protos are those of the checkout, so client and protos always agree. An sdist contains the
+protos.
 """
 
 import pathlib
@@ -12,7 +12,7 @@ from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 _HERE = pathlib.Path(__file__).resolve().parent
-_FOLDERS = (_HERE / "proto", _HERE.parent.parent / "proto")  # Of an sdist, of a checkout.
+_FOLDERS = (_HERE / "proto", _HERE.parent.parent / "proto")  # For an sdist, and for a checkout.
 _PROTOS = "millrace/v1/*.proto"
 
 
@@ -24,7 +24,7 @@ def _proto_folder() -> pathlib.Path:
 
 
 def _generate(out: pathlib.Path) -> None:
-    import grpc_tools  # Only where something is built.
+    import grpc_tools  # Imported only for a build.
     from grpc_tools import protoc
 
     protos = _proto_folder()
@@ -37,7 +37,7 @@ def _generate(out: pathlib.Path) -> None:
 
 
 class BuildWithStubs(build_py):
-    """Also makes `millrace.v1`: among the sources where these are used in place (pip -e)."""
+    """Also generates `millrace.v1`: into the sources if they are used in place (pip -e)."""
 
     def run(self) -> None:
         super().run()

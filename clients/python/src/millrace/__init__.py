@@ -4,8 +4,8 @@
         for prediction in client.predictions("door"):
             print(prediction.frame_number, prediction.flow.mean(axis=(0, 1)))
 
-Begin with Client. What the server sends is wrapped in small types of this package; predictions and
-streams keep the message that they were made from (`millrace.v1`) as `message`.
+Begin with Client. Small types of this package wrap the server's messages; predictions and streams
+keep the original message (`millrace.v1`) as `message`.
 """
 
 from millrace._backoff import Clock, Reconnect
@@ -44,7 +44,7 @@ __all__ = [
     "Unimplemented", "UpdatePolicy", "UpdatePolicyKind", "__version__",
 ]
 
-# As they are imported, so they are called: in tracebacks, and by help().
+# Shows the public names in tracebacks and in help().
 for _name in __all__:
     if isinstance(globals()[_name], type):
         globals()[_name].__module__ = __name__

@@ -1,4 +1,4 @@
-"""How long to wait before connecting again, and when to give up."""
+"""The waits before reconnects, and the limit after which they stop."""
 
 import dataclasses
 import random
@@ -10,39 +10,39 @@ from millrace._errors import ConnectionLost, Unavailable
 
 
 class Clock:
-    """The time that waits go by. A test has one of its own."""
+    """The clock for waits. A test can replace it."""
 
     def now(self) -> float:
-        """Seconds since some moment."""
+        """Seconds since a fixed moment."""
         return time.monotonic()
 
     def wait(self, event: threading.Event, seconds: float) -> None:
-        """Returns after so many seconds, or as soon as the event is set."""
+        """Returns after `seconds`, or as soon as the event is set."""
         event.wait(seconds)
 
 
 @dataclasses.dataclass(frozen=True)
 class Reconnect:
-    """How a subscription connects again. All times are in seconds.
+    """How a subscription reconnects. All times are in seconds.
 
-    The wait doubles with every try in vain, from `first_wait` to `longest_wait`; each is shortened
-    by up to a half at random, so that not all clients of a server come back at once. Where the
-    server says how long to wait, it is that long at least.
+    The wait doubles with every failed attempt, from `first_wait` to `longest_wait`. Each wait is
+    shortened by up to a half at random, so that the clients of a server do not all return at once.
+    If the server names a wait, it is the minimum.
     """
 
     first_wait: float = 0.2
     longest_wait: float = 10.0
-    # A connection is given up after so long without one. 0: at once. None: never.
+    # Gives up after this time without a connection. 0: at once. None: never.
     give_up_after: float | None = 300.0
-    # For tests: the time, and numbers from 0 up to 1.
+    # For tests: the clock, and random numbers from 0 up to 1.
     clock: Clock = dataclasses.field(default_factory=Clock)
     draw: Callable[[], float] = random.random
 
 
 class Backoff:
-    """Counts the tries of one subscription. Not thread-safe."""
+    """Counts the attempts of one subscription. Not thread-safe."""
 
-    # A call that stood for so long, in seconds, was no try in vain, even if nothing came of it.
+    # A call that lasted this many seconds counts as connected, even if it brought no answer.
     STANDS_AFTER = 1.0
 
     def __init__(self, reconnect: Reconnect):
@@ -51,13 +51,13 @@ class Backoff:
         self._lost_at: float | None = None
 
     def connected(self) -> None:
-        """There is a connection: what comes next begins with the shortest wait."""
+        """Records a connection: the next wait is the shortest again."""
         self._tries = 0
         self._lost_at = None
 
     def wait_after(self, error: Unavailable) -> float:
-        """How many seconds to wait before the next try. Raises ConnectionLost when it is time to
-        give up; the last try is made just then."""
+        """The seconds to wait before the next attempt. Raises ConnectionLost when the time limit is
+        reached; the last attempt is made exactly at the limit."""
         now = self._reconnect.clock.now()
         if self._lost_at is None:
             self._lost_at = now
@@ -73,7 +73,7 @@ class Backoff:
         return self._lost_at + self._reconnect.give_up_after - now
 
     def _next_wait(self, error: Unavailable) -> float:
-        doublings = min(self._tries - 1, 30)  # Far beyond any wait, and no overflow.
+        doublings = min(self._tries - 1, 30)  # Far beyond any wait, but without overflow.
         longest = min(self._reconnect.first_wait * 2.0**doublings, self._reconnect.longest_wait)
         wait = longest * (1 - self._reconnect.draw() / 2)
         return max(wait, error.retry_delay.total_seconds() if error.retry_delay else 0)

@@ -1,4 +1,4 @@
-"""The checkpoints of a camera stream: what its learner had learned, kept by the server."""
+"""The checkpoints of a camera stream, which the server keeps."""
 
 import dataclasses
 import datetime
@@ -10,32 +10,32 @@ from millrace._connection import CHANGE_TIMEOUT_S, Connection
 from millrace._wire import time_of
 from millrace.v1 import checkpoint_service_pb2 as messages
 
-# The next weights that prove good take some hundred frames, of a slow camera minutes.
+# The next validated weights take some hundred frames: minutes, with a slow camera.
 _CREATE_TIMEOUT_S = 600.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """What a learner had learned at one moment."""
+    """A snapshot of a learner's weights."""
 
     stream: str
     # Unique in its stream.
     name: str
     # When it was written, in UTC, by the server's clock.
     create_time: datetime.datetime | None
-    # The size of all its files.
+    # The size of its stages' files.
     bytes: int
-    # The number, counted over all frames that were admitted, of the last one learned from.
+    # The number of the last frame learned from, counted over all admitted frames.
     sample: int
-    # Loss over that of no motion of the predictions with which its weights had proven good; the
-    # lower the better. 1: of none.
+    # Loss divided by the no-motion loss, over the predictions that validated its weights; lower is
+    # better. 1: the weights were not validated.
     score: float
-    # Whether it stays until it is deleted, as one of create() does.
+    # Whether it is kept until it is deleted: true for checkpoints of create().
     kept: bool
 
     @classmethod
     def of(cls, message: messages.Checkpoint) -> Self:
-        """The same, as the server sent it."""
+        """Converts the server's message."""
         return cls(stream=message.stream, name=message.name,
                    create_time=time_of(message, "create_time"), bytes=message.bytes,
                    sample=message.sample, score=message.score, kept=message.kept)
@@ -43,8 +43,8 @@ class Checkpoint:
 
 class Checkpoints:
     """The checkpoints of one camera stream. Raises NotFound if there is no such stream or
-    checkpoint, and FailedPrecondition if the stream keeps none. The stream must be named for what
-    names a checkpoint."""
+    checkpoint, and FailedPrecondition if the stream keeps no checkpoints. restore(), delete() and
+    download() need the stream's name."""
 
     def __init__(self, connection: Connection, stream: str):
         self._connection = connection
@@ -52,33 +52,34 @@ class Checkpoints:
         self._stream = stream
 
     def create(self, *, timeout: float = _CREATE_TIMEOUT_S) -> Checkpoint:
-        """Waits for the next weights that prove good, some hundred frames, and has them kept until
-        they are deleted. Raises FailedPrecondition where the learner does not learn."""
+        """Waits for the next validated weights, some hundred frames, and keeps them until they are
+        deleted. Raises FailedPrecondition if the learner does not learn."""
         request = messages.CreateCheckpointRequest(stream=self._stream)
         answer = self._connection.ask(self._stubs.CreateCheckpoint, request, timeout)
         return Checkpoint.of(answer.checkpoint)
 
     def list(self) -> tuple[Checkpoint, ...]:
-        """All that are complete, the newest first."""
+        """All complete checkpoints, newest first."""
         request = messages.ListCheckpointsRequest(stream=self._stream)
         answer = self._connection.ask(self._stubs.ListCheckpoints, request)
         return tuple(Checkpoint.of(each) for each in answer.checkpoints)
 
     def restore(self, name: str, *, timeout: float = CHANGE_TIMEOUT_S) -> Checkpoint:
-        """Goes back to one; newer ones are set aside. Subscriptions begin anew by themselves.
-        Raises DataLoss where it is damaged; then the stream goes on as it was."""
+        """Restores a checkpoint; newer ones are set aside. Subscriptions restart by themselves.
+        Raises DataLoss if it is damaged; then the stream continues as it was."""
         request = messages.RestoreCheckpointRequest(stream=self._stream, name=name)
         answer = self._connection.ask(self._stubs.RestoreCheckpoint, request, timeout)
         return Checkpoint.of(answer.checkpoint)
 
     def delete(self, name: str) -> None:
-        """Removes one."""
+        """Deletes a checkpoint."""
         request = messages.DeleteCheckpointRequest(stream=self._stream, name=name)
         self._connection.ask(self._stubs.DeleteCheckpoint, request)
 
     def download(self, name: str, folder: str | pathlib.Path) -> pathlib.Path:
-        """Copies one's files to a folder of its name in `folder`, and returns that one's path. It
-        is there once it is complete. Raises FileExistsError where something is there already."""
+        """Copies a checkpoint's files to a new folder with its name in `folder`, and returns the
+        new folder's path. The new folder appears only when it is complete. Raises FileExistsError
+        if it exists already."""
         folder = pathlib.Path(folder)
         target = folder / _plain(name)
         if target.exists():
@@ -99,7 +100,7 @@ class Checkpoints:
 
 
 def _plain(name: str) -> str:
-    """The name, if it is one of a file and leads nowhere else."""
+    """Returns the name if it is a plain file name without a path."""
     if name in ("", ".", "..") or name != pathlib.PurePath(name).name:
         raise ValueError(f"{name!r} is no name of a file")
     return name

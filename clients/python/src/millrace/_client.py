@@ -1,4 +1,4 @@
-"""The way in: one object for all that a server offers."""
+"""The entry point: one object for all services of a server."""
 
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,12 +28,12 @@ from millrace.v1 import prediction_service_pb2, stream_service_pb2
 class Client:
     """A client of one server. A context manager; thread-safe.
 
-    Connects when first used. `token` goes along with every call, or what it returns where it is
-    a function, or what `token_file` holds, one line with nothing else, which is read for each;
-    without `tls` it can be read on the way. What cannot be a token, a certificate or a key raises
-    ValueError, which never repeats it. A call that is not answered within
-    `timeout` seconds raises DeadlineExceeded. Every method raises MillraceError when the server
-    refuses or cannot be reached. `stream` may be empty where the server has just one.
+    Connects on first use. Every call sends a token: `token`, its result if it is a function, or the
+    content of `token_file`. That file has one line, and is read for each call. Without `tls` the
+    token crosses the network in plain text. An invalid token, certificate or key raises ValueError,
+    whose message never repeats it. A call without an answer within `timeout` seconds raises
+    DeadlineExceeded. Every method raises MillraceError if the server refuses the call or cannot be
+    reached. `stream` may be empty if the server has just one.
     """
 
     def __init__(self, address: str = "127.0.0.1:50051", *,
@@ -65,14 +65,14 @@ class Client:
         return [Stream(message) for message in answer.streams]
 
     def stream(self, name: str = "") -> Stream:
-        """One camera stream. Raises NotFound, naming those there are."""
+        """One camera stream. Raises NotFound, naming the existing streams."""
         request = stream_service_pb2.GetStreamRequest(stream=name)
         return Stream(self._connection.ask(self._connection.streams.GetStream, request).stream)
 
     def latest(self, name: str = "", *, parts: Parts | None = None) -> Prediction:
-        """A stream's newest prediction, with all arrays if `parts` does not say which. Its `age`
-        says how old it is, its `status` what the camera does. Raises Unavailable before the
-        first."""
+        """A stream's newest prediction, with all arrays unless `parts` selects some. Its `age` is
+        the time since it was made; its `status` is the stream's current status. Raises Unavailable
+        before the first prediction."""
         request = prediction_service_pb2.GetLatestRequest(
             stream=name, parts=None if parts is None else parts.message())
         answer = self._connection.ask(self._connection.predictions.GetLatest, request)
@@ -90,11 +90,11 @@ class Client:
     def predict(self, stream: str, pictures: Sequence[Picture] | None = None, *,
                 samples: Sequence[Sequence[Picture]] | None = None, parts: Parts | None = None,
                 timeout: float | None = None) -> Prediction | list[Prediction]:
-        """What a stream's model, as it is now, says of pictures of your own, the oldest first: two
-        of a stream of optical flow, three where it predicts the next frame, one where it learns
-        from labels. Nothing is learned from them. `samples` are several of such `pictures`, 64 at
-        most: the predictions come in their order. Raises InvalidArgument, which names each wrong
-        sample by its number. `parts` as for latest(); `timeout` is the client's unless given."""
+        """The current model's prediction for your own pictures, the oldest first: two for optical
+        flow, three if the stream predicts the next frame, one if it learns from labels. The model
+        learns nothing from them. `samples` is a list of such `pictures`, at most 64; the
+        predictions have the same order. Raises InvalidArgument, which names each wrong sample by
+        its number. `parts` as for latest(); `timeout` overrides the client's."""
         if (pictures is None) == (samples is None):
             raise ValueError("give either pictures, for one prediction, or samples, for several")
         request = prediction_service_pb2.PredictRequest(
@@ -115,16 +115,17 @@ class Client:
     def predictions(self, stream: str = "", *, policy: Policy = Policy.DROP_OLDEST, depth: int = 0,
                     parts: Parts | None = None, on_status: OnStatus | None = None,
                     reconnect: Reconnect | None = None) -> Subscription[Prediction]:
-        """Every prediction made from now on, until the stream ends.
+        """Every prediction from now on, until the stream ends.
 
-        One who reads slowly loses some by the `policy`, of which `depth` may wait, 1 to 256 (0:
-        16); Prediction.dropped counts them. Goes on after a lost connection where it was, if the
-        server still knows that place; Prediction.restarted says if not. `parts` as for latest().
+        A slow reader loses predictions according to `policy`; `depth` predictions may wait, 1 to
+        256 (0: 16). Prediction.dropped counts the lost ones. After a lost connection it resumes
+        after the last prediction, if the server still knows it; otherwise Prediction.restarted is
+        true. `parts` as for latest().
 
-        A camera that is away makes none: the logger "millrace" then gets a warning that says why.
-        `on_status`, where it is given, is called instead: with a StreamStatus at the start, at
-        each change, and every ten seconds without a prediction. It runs on the thread that
-        iterates, which raises what it raises.
+        A camera that is away makes no predictions: the logger "millrace" then gets a warning with
+        the reason. If `on_status` is given, it is called instead: with a StreamStatus at the start,
+        at each change, and every ten seconds without a prediction. It runs on the iterating thread,
+        and its exceptions reach that thread.
         """
         request = prediction_service_pb2.SubscribeRequest(
             stream=stream, policy=f"DELIVERY_POLICY_{policy.name}", depth=depth, status=True,
@@ -134,38 +135,40 @@ class Client:
 
     def watch(self, stream: str = "", *,
               reconnect: Reconnect | None = None) -> Subscription[StreamEvent]:
-        """What happens to one stream, or to all: first an EXISTS for each there is. Begins anew
-        after a lost connection (StreamEvent.restarted). Ends when the one stream is deleted."""
+        """The events of one stream, or of all: first an EXISTS for each existing stream. Starts
+        again after a lost connection (StreamEvent.restarted). Ends when the one stream is
+        deleted."""
         source = EventSource(self._connection, stream)
         return self._subscriptions.add(Subscription(source, reconnect or self._reconnect))
 
     def push(self, stream: str, frames: Iterable[Frame | Picture], *,
              parts: Parts | None = None) -> Pushing:
-        """Sends frames to a stream whose `source.uri` is `push:`, and iterates over what becomes of
-        each: its prediction, or why it has none. An array is a frame whose id is its number in
-        `frames`, from 0. One at a time pushes to a stream: FailedPrecondition for another. `parts`
-        as for latest(). Not tried again: which frames to send once more, the outcomes say."""
+        """Sends frames to a stream whose `source.uri` is `push:`, and iterates over their outcomes:
+        a prediction, or the reason why there is none. An array is sent as a frame whose id is its
+        index in `frames`, from 0. Only one client at a time may push to a stream:
+        FailedPrecondition for others. `parts` as for latest(). It is not retried: the outcomes show
+        which frames to send again."""
         return Pushing(self._connection, stream, frames, parts)
 
     def add_labels(self, stream: str, labels: Mapping[int, Label]) -> list[LabelOutcome]:
-        """Says what is right for frames, by their numbers: a class, by number or name, or values.
-        Returns what became of each, in order: one refused takes nothing from the others."""
+        """Sends labels of frames, keyed by frame number: a class, by number or name, or values.
+        Returns the outcomes in order; a refused label does not affect the others."""
         return _labels.add_labels(self._connection, stream, labels)
 
     def create_stream(self, config: Mapping[str, Any], *,
                       timeout: float = CHANGE_TIMEOUT_S) -> Stream:
         """Adds a camera stream, configured as an entry of `streams` in the configuration file.
-        Raises InvalidArgument, which names each wrong field. No stream is left behind by a call
-        that times out."""
+        Raises InvalidArgument, which names each wrong field. A call that times out leaves no
+        stream."""
         request = stream_service_pb2.CreateStreamRequest(config=_struct(config))
         method = self._connection.streams.CreateStream
         return Stream(self._connection.ask(method, request, timeout).stream)
 
     def update_stream(self, name: str, config: Mapping[str, Any], *, etag: str = "",
                       allow_reset: bool = False, timeout: float = CHANGE_TIMEOUT_S) -> Stream:
-        """Gives a stream another configuration, the whole of it. Raises Aborted if `etag` is given
-        and the stream has another by now, and FailedPrecondition where what the model has learned
-        would be lost, unless `allow_reset`."""
+        """Replaces a stream's whole configuration. Raises Aborted if `etag` is given and is no
+        longer the stream's, and FailedPrecondition if learned weights would be lost, unless
+        `allow_reset`."""
         request = stream_service_pb2.UpdateStreamRequest(
             stream=name, config=_struct(config), etag=etag, allow_reset=allow_reset)
         method = self._connection.streams.UpdateStream
@@ -173,18 +176,18 @@ class Client:
 
     def delete_stream(self, name: str, *, etag: str = "",
                       timeout: float = CHANGE_TIMEOUT_S) -> Stream:
-        """Ends a stream, and returns it as it was then. `etag` as for update_stream()."""
+        """Ends a stream, and returns its last state. `etag` as for update_stream()."""
         request = stream_service_pb2.DeleteStreamRequest(stream=name, etag=etag)
         method = self._connection.streams.DeleteStream
         return Stream(self._connection.ask(method, request, timeout).stream)
 
     def learner(self, name: str = "") -> Learner:
-        """A stream's learner, to pause, freeze, change or reset. Asks the server nothing yet."""
+        """A stream's learner, to pause, freeze, change or reset. Makes no call yet."""
         return Learner(self._connection, name)
 
     def checkpoints(self, stream: str = "") -> Checkpoints:
-        """A stream's checkpoints, to take, list, go back to, delete and download. Asks the server
-        nothing yet."""
+        """A stream's checkpoints, to create, list, restore, delete and download. Makes no call
+        yet."""
         return Checkpoints(self._connection, stream)
 
 

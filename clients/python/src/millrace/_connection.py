@@ -1,4 +1,4 @@
-"""The connection to a server: how it is opened and kept, and how a call is made on it."""
+"""The connection to a server, and calls on it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,27 +12,27 @@ from millrace.v1 import (checkpoint_service_pb2_grpc, frame_service_pb2_grpc,
                          label_service_pb2_grpc, learner_service_pb2_grpc,
                          prediction_service_pb2_grpc, stream_service_pb2_grpc)
 
-# A prediction of the largest grid with flow and picture is 46 MB; gRPC's own limit is 4.
+# The largest prediction, with flow and picture, is 46 MB; gRPC's own limit is 4.
 _LARGEST_MESSAGE = 64 << 20
-# A connection that is silent is asked for a sign of life this often. Servers refuse less than 10 s.
+# A silent connection gets a ping this often. Servers refuse less than 10 s.
 _KEEPALIVE_MS = 60_000
 _KEEPALIVE_ANSWER_MS = 20_000
-# gRPC's own waits between tries to connect: short, because Backoff decides.
+# gRPC's own waits between connection attempts: short, because Backoff decides.
 _FIRST_TRY_MS = 100
 _LONGEST_TRY_MS = 2_000
 
-# Names that gRPC reads otherwise than HOST:PORT.
+# Addresses that gRPC does not parse as HOST:PORT.
 _SCHEMES_OF_GRPC = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:")
 _HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*):[0-9]+")
 
-# Measuring and cutting a network takes the server seconds, a large one's last frames likewise.
+# The server needs seconds to measure and cut a network, and for a large network's last frames.
 CHANGE_TIMEOUT_S = 120.0
 
 
 class Connection:
     """A channel with the stubs of all services. Thread-safe.
 
-    Connects with the first call, and again by itself after it was lost.
+    Connects with the first call, and reconnects by itself.
     """
 
     def __init__(self, address: str, *, token: Callable[[], str | None], token_advice: str,
@@ -61,23 +61,21 @@ class Connection:
             raise self.error_of(error) from error
 
     def ask_for_many(self, method: Any, request: Any) -> Iterator[Any]:
-        """The answers to one request, until the server has sent all, however long that takes.
-        Raises MillraceError."""
+        """Yields all answers to one request, without a time limit. Raises MillraceError."""
         call = self.begin(method, request)
         try:
             yield from call
         except grpc.RpcError as error:
             raise self.error_of(error) from error
         finally:
-            call.cancel()  # Where nobody wants the rest.
+            call.cancel()  # In case the caller stops early.
 
     def begin(self, method: Any, request: Any) -> Any:
-        """A call that answers for as long as it lives, to a request, or to as many as an iterator
-        has. Does not wait."""
+        """Starts a streaming call, with one request or an iterator of requests. Does not wait."""
         return method(request, metadata=self._metadata())
 
     def error_of(self, error: grpc.RpcError) -> MillraceError:
-        """The same error as one of this package's; the caller raises it from `error`."""
+        """Converts a gRPC error to this package's type; the caller raises it from `error`."""
         return from_rpc_error(error, self._token_advice)
 
     def _metadata(self) -> list[tuple[str, str]]:
@@ -86,7 +84,7 @@ class Connection:
 
 
 def _check_address(address: str) -> None:
-    """Raises ValueError where gRPC would look for a host "http", or knock at port 443."""
+    """Raises ValueError for a URL or a missing port: gRPC would resolve "http", or use port 443."""
     if address.startswith(_SCHEMES_OF_GRPC):
         return
     scheme, found, _ = address.partition("://")
@@ -104,8 +102,8 @@ def _open(address: str, tls: Tls | None) -> grpc.Channel:
         ("grpc.max_receive_message_length", _LARGEST_MESSAGE),
         ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
         ("grpc.keepalive_timeout_ms", _KEEPALIVE_ANSWER_MS),
-        # gRPC has pings of its own, to measure. It lets one unanswered go for a minute, and the
-        # keepalive wait with it.
+        # gRPC also sends pings of its own, for measurement. It waits a minute for their answers,
+        # and delays the keepalive meanwhile.
         ("grpc.http2.ping_timeout_ms", _KEEPALIVE_ANSWER_MS),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.initial_reconnect_backoff_ms", _FIRST_TRY_MS),

@@ -1,4 +1,4 @@
-"""What an error says beside its code and its words: google.rpc's messages, at the call's end."""
+"""The details of an error beside its code and message: google.rpc's messages in the trailers."""
 
 import dataclasses
 import datetime
@@ -15,7 +15,7 @@ Trailers = Iterable[tuple[str, Any]]
 
 @dataclasses.dataclass(frozen=True)
 class FieldViolation:
-    """One field of a request, as `config.source.uri`, and what is wrong with it."""
+    """One field of a request, such as `config.source.uri`, and its error."""
 
     field: str
     description: str
@@ -23,7 +23,7 @@ class FieldViolation:
 
 @dataclasses.dataclass(frozen=True)
 class Details:
-    """What an error says beside its code and its words."""
+    """The details of an error beside its code and message."""
 
     reason: str = ""
     metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -32,7 +32,7 @@ class Details:
 
 
 def details_of(trailers: Trailers) -> Details:
-    """The details among what ends a call; empty where the server sends none."""
+    """The details in a call's trailers; empty if the server sends none."""
     details = Details()
     for message in _messages_in(trailers):
         if isinstance(message, error_details_pb2.ErrorInfo):
@@ -49,7 +49,8 @@ def details_of(trailers: Trailers) -> Details:
 
 
 def _messages_in(trailers: Trailers) -> Iterator[Message]:
-    """Those that this package understands. What cannot be read is left out: words are enough."""
+    """The messages that this package understands. Others are skipped: the error's text is
+    enough."""
     for key, value in trailers:
         if key != _KEY:
             continue

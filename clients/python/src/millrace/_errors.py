@@ -1,8 +1,8 @@
-"""What can go wrong with a call, as exceptions of this package's own.
+"""The errors of a call, as this package's own exceptions.
 
-There is one class for each code that a server answers with, so that `except millrace.NotFound` says
-what it means. What the server tells beside the words (google.rpc.ErrorInfo, BadRequest, RetryInfo)
-is in the attributes; a server that tells nothing leaves them empty.
+There is one class for each gRPC code, so that `except millrace.NotFound` is self-explanatory.
+Details beside the message (google.rpc.ErrorInfo, BadRequest, RetryInfo) are in the attributes; they
+are empty if the server sends none.
 """
 
 import datetime
@@ -16,10 +16,11 @@ from millrace._no_connection import in_words
 
 
 class MillraceError(Exception):
-    """A call failed. Also raised itself, for codes that have no class of their own.
+    """A call failed. Also raised itself, for codes without a class of their own.
 
-    `code` is gRPC's, `message` the server's words, or why there is no connection to one. `reason` is for programs, as `STREAM_NOT_FOUND`,
-    and `metadata` what the words name. `retry_delay`: trying again sooner is in vain.
+    `code` is gRPC's code. `message` is the server's text, or the reason why there is no connection.
+    `reason` is for programs, such as `STREAM_NOT_FOUND`; `metadata` has the names and values in the
+    message. `retry_delay`: an earlier retry will fail.
     """
 
     def __init__(self, message: str, *, code: grpc.StatusCode, details: Details = Details()):
@@ -42,7 +43,7 @@ class MillraceError(Exception):
 
 
 class InvalidArgument(MillraceError):
-    """A field of the request is wrong; `field_violations` names each, where the server does."""
+    """A field of the request is wrong; `field_violations` names each, if the server sends them."""
 
     @property
     def field_violations(self) -> tuple[FieldViolation, ...]:
@@ -50,35 +51,35 @@ class InvalidArgument(MillraceError):
 
 
 class NotFound(MillraceError):
-    """There is no such stream, checkpoint or file; the message names those that there are."""
+    """There is no such stream, checkpoint or file; the message names the existing ones."""
 
 
 class AlreadyExists(MillraceError):
-    """There is a stream of that name."""
+    """A stream of that name exists already."""
 
 
 class FailedPrecondition(MillraceError):
-    """As things are it cannot be done, such as labels for a stream that takes none."""
+    """The current state forbids the call, such as labels for a stream that takes none."""
 
 
 class Aborted(MillraceError):
-    """The stream was changed meanwhile: its etag is another one. Read it again."""
+    """The stream was changed meanwhile: its etag differs. Read the stream again."""
 
 
 class OutOfRange(MillraceError):
-    """A place in a stream's life that is over."""
+    """A position in a run of the stream that no longer exists."""
 
 
 class ResourceExhausted(MillraceError):
-    """The server has no room for more, or the client read too slowly for what it asked for."""
+    """The server has no capacity for more, or the client read its answers too slowly."""
 
 
 class PermissionDenied(MillraceError):
-    """The server does not let this client do that."""
+    """This client may not make this call."""
 
 
 class Unauthenticated(MillraceError):
-    """The server does not know who asks: no token, or a wrong one."""
+    """The token is missing or wrong."""
 
 
 class DataLoss(MillraceError):
@@ -90,20 +91,20 @@ class DeadlineExceeded(MillraceError):
 
 
 class Cancelled(MillraceError):
-    """The call was ended from elsewhere."""
+    """The call was cancelled."""
 
 
 class Unimplemented(MillraceError):
-    """The server is older than this client and does not know the call."""
+    """The server is older than this client and lacks the call."""
 
 
 class Unavailable(MillraceError):
-    """The server cannot be reached, or cannot answer now: trying again can help."""
+    """The server cannot be reached, or cannot answer now: a retry may help."""
 
 
 class ConnectionLost(Unavailable):
-    """A subscription tried to connect again for as long as it may, in vain. Its cause is the last
-    try's error."""
+    """A subscription could not reconnect within its time limit. Its cause is the last attempt's
+    error."""
 
 
 _KINDS: dict[grpc.StatusCode, type[MillraceError]] = {
@@ -125,9 +126,9 @@ _KINDS: dict[grpc.StatusCode, type[MillraceError]] = {
 
 
 def from_rpc_error(error: grpc.RpcError, token_advice: str = "") -> MillraceError:
-    """The same error as one of this package's; the caller raises it from `error`. `token_advice`:
-    what to say where the server does not know who asks."""
-    call: Any = error  # What gRPC raises is the call, too.
+    """Converts a gRPC error to this package's type; the caller raises it from `error`.
+    `token_advice`: added to the message of an authentication error."""
+    call: Any = error  # gRPC raises the call itself.
     code = call.code()
     kind = _KINDS.get(code, MillraceError)
     said = in_words(call.details() or code.name)

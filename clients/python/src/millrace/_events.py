@@ -1,4 +1,4 @@
-"""What happens to the camera streams, as it happens."""
+"""Events of the camera streams."""
 
 import dataclasses
 import datetime
@@ -14,51 +14,50 @@ from millrace.v1 import stream_service_pb2 as messages
 
 
 class EventKind(WireEnum):
-    """What happened to a camera stream."""
+    """The kind of an event."""
 
     UNSPECIFIED = 0
-    # It was there when the watching began.
+    # The stream existed when the watch began.
     EXISTS = 1
     CREATED = 2
-    # Its configuration was changed, or it was made anew.
+    # Its configuration was changed, or it was recreated.
     UPDATED = 3
     # It was deleted.
     DELETED = 4
-    # The source, or the learner, does something else than before.
+    # The state of the source, or of the learner, changed.
     SOURCE_STATE = 5
     LEARNER_STATE = 6
-    # It gives up something else than before, because its camera sends more than the model has time
-    # for, or nothing any more.
+    # Its overload changed or ended.
     OVERLOAD = 7
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StreamEvent:
-    """Something that happened to a camera stream."""
+    """An event of a camera stream."""
 
     stream: str
-    # When, in UTC, by the server's clock.
+    # The time of the event in UTC, by the server's clock.
     time: datetime.datetime | None
     kind: EventKind
-    # What the source and the learner were doing from then on, and why, where something is wrong.
+    # The states of source and learner after the event, and the cause of a problem.
     source_state: SourceState
     learner_state: LearnerState
     cause: str
-    # What the stream gave up from then on, because its camera sends more than the model has time
-    # for, that in words, and which values of its configuration end it.
+    # The work that the stream drops after the event because its camera sends more than the model
+    # has time for, the same in words, and the configuration's values that end the overload.
     overload: OverloadKind
     overload_cause: str
     overload_remedy: str
-    # Events that this watcher lost before this one, because it read too slowly: those of all camera
-    # streams count, also where it watches one.
+    # Events that this watcher lost before this one, because it read too slowly. Events of all
+    # camera streams count, even if it watches only one.
     dropped: int
-    # Whether this is the first one after a lost connection. The watching began anew: an EXISTS
-    # comes for each stream there is, and what came between is not known.
+    # Whether this is the first event after a lost connection. The watch has restarted: an EXISTS
+    # comes for each existing stream, and the events in between are unknown.
     restarted: bool
 
 
 class EventSource:
-    """A Source of events. It begins anew after a lost connection: the server keeps no past ones."""
+    """A Source of events. It restarts after a lost connection: the server keeps no past events."""
 
     def __init__(self, connection: Connection, stream: str):
         self._connection = connection

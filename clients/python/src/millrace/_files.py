@@ -1,23 +1,23 @@
-"""Files that hold a token, a certificate or a key. No message repeats what one holds."""
+"""Files with a token, a certificate or a key. Error messages never contain a file's content."""
 
 import os
 import pathlib
 import stat
 
-# More than any of them has; of a file that is none, no more is read.
+# More than any valid file has; at most this much is read.
 _MOST_BYTES = 1 << 20
-# A pipe is opened without waiting for its other end. Not every system has them.
+# O_NONBLOCK opens a pipe without waiting for its other end. Not every system has these flags.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_file(path: str | pathlib.Path) -> bytes:
-    """What a file holds. Raises OSError where it cannot be read, and ValueError where it is a
-    folder, a pipe or a device, or far too long: none is waited for."""
+    """A file's content. Raises OSError if it cannot be read, and ValueError if it is a folder, a
+    pipe or a device, or far too long. Never blocks."""
     path = pathlib.Path(path)
     _refuse_others_than_files(path, path.stat())  # First: opening a device may have effects.
     descriptor = os.open(path, _FLAGS)
     try:
-        _refuse_others_than_files(path, os.fstat(descriptor))  # It may be another one by now.
+        _refuse_others_than_files(path, os.fstat(descriptor))  # It may have been replaced.
         with open(descriptor, "rb", closefd=False) as file:
             data = file.read(_MOST_BYTES + 1)
     finally:

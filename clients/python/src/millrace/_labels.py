@@ -1,4 +1,4 @@
-"""Labels of frames, and what became of them."""
+"""Labels of frames, and their outcomes."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,10 +11,10 @@ from millrace._connection import Connection
 from millrace._wire import WireEnum
 from millrace.v1 import label_service_pb2 as messages
 
-# A class by its number or its name, or values.
+# A class by number or name, or values.
 Label = int | str | Sequence[float] | npt.NDArray[Any]
 
-# The server takes no more at once.
+# The server's limit per call.
 _AT_ONCE = 4096
 
 
@@ -23,17 +23,17 @@ class LabelResult(WireEnum):
 
     UNSPECIFIED = 0
     ADDED = 1
-    # Its frame has left the window that the model learns from.
+    # Its frame has left the model's learning window.
     TOO_LATE = 2
     UNKNOWN_FRAME = 3
-    # The frame has a label already, which stays.
+    # The frame already has a label, which stays.
     ALREADY_LABELLED = 4
     INVALID = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class LabelOutcome:
-    """What became of one label; `message` says in words why it was refused."""
+    """The outcome of one label; `message` is the reason of a refusal in words."""
 
     frame_number: int
     result: LabelResult
@@ -46,7 +46,7 @@ class LabelOutcome:
 
 def add_labels(connection: Connection, stream: str,
                labels: Mapping[int, Label]) -> list[LabelOutcome]:
-    """What Client.add_labels() does."""
+    """Implements Client.add_labels()."""
     outcomes = []
     for some in _portions([label_message(number, label) for number, label in labels.items()]):
         request = messages.AddLabelsRequest(stream=stream, labels=some)
@@ -62,7 +62,7 @@ def _portions(labels: list[messages.FrameLabel]) -> Iterator[list[messages.Frame
 
 
 def label_message(frame_number: int, label: Label) -> messages.FrameLabel:
-    """A label on the wire."""
+    """A label as a message."""
     frame_number = int(frame_number)
     if isinstance(label, str):
         return messages.FrameLabel(frame_number=frame_number, class_name=label)

@@ -1,4 +1,4 @@
-"""The learner of a camera stream, and what can be done to it while it runs."""
+"""The learner of a camera stream, and calls that control it."""
 
 import dataclasses
 from typing import Any, Self
@@ -13,25 +13,25 @@ from millrace.v1 import learner_service_pb2 as messages
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LearnerStatus:
-    """A learner at one moment."""
+    """A snapshot of a learner's state."""
 
     stream: str
     state: LearnerState
-    # Why it failed, in words. Empty where it did not.
+    # Why it failed, in words; else empty.
     cause: str
-    # How far each update goes, 0 to 1, and the share of it in force: less after a roll-back.
+    # The step size of updates, 0 to 1, and its effective share: less after a roll-back.
     learning_rate: float
     learning_rate_share: float
-    # None where it learns from labels, which decide that.
+    # None if it learns from labels, which select the frames.
     policy: UpdatePolicy | None
-    # Updates that its stages have made, nearest the camera first.
+    # Updates of each stage, nearest the camera first.
     updates: tuple[int, ...]
-    # Times that the weights had gone wrong and gave way to older ones.
+    # The number of roll-backs: older weights replaced weights that had diverged.
     roll_backs: int
 
     @classmethod
     def of(cls, message: messages.Learner) -> Self:
-        """The same, as the server sent it."""
+        """Converts the server's message."""
         policy = UpdatePolicy.of(message.policy) if message.HasField("policy") else None
         return cls(stream=message.stream, state=LearnerState(message.state), cause=message.cause,
                    learning_rate=message.learning_rate,
@@ -40,41 +40,41 @@ class LearnerStatus:
 
 
 class Learner:
-    """The learner of one camera stream. Each call asks the server, and returns the learner as it
-    is then. Raises NotFound if there is no such stream. What changes something raises
-    FailedPrecondition where the learner has failed or its stream has ended, all but reset(), which
-    is the way back."""
+    """The learner of one camera stream. Each call asks the server, and returns the learner's new
+    state. Raises NotFound if there is no such stream. Calls that change it raise FailedPrecondition
+    if the learner has failed or its stream has ended. Of these, only reset() still works then."""
 
     def __init__(self, connection: Connection, stream: str):
         self._connection = connection
         self._stream = stream
 
     def status(self) -> LearnerStatus:
-        """Changes nothing."""
+        """The current state."""
         return self._ask("Get")
 
     def pause(self) -> LearnerStatus:
-        """Neither predicts nor learns until resume(); what it has learned stays. Idempotent."""
+        """Stops predicting and learning until resume(); the learned weights stay. Idempotent."""
         return self._ask("Pause")
 
     def freeze(self) -> LearnerStatus:
-        """Predicts on, but learns nothing until resume(). Idempotent."""
+        """Goes on predicting, but learns nothing until resume(). Idempotent."""
         return self._ask("Freeze")
 
     def resume(self) -> LearnerStatus:
-        """Predicts and learns again. Idempotent."""
+        """Resumes predicting and learning. Idempotent."""
         return self._ask("Resume")
 
     def reset(self, *, timeout: float = CHANGE_TIMEOUT_S) -> LearnerStatus:
-        """Forgets what it has learned, also where it has failed or its stream has ended.
-        Subscriptions begin anew by themselves."""
+        """Discards the learned weights, even if the learner has failed or its stream has ended.
+        Subscriptions restart by themselves."""
         return self._ask("Reset", timeout)
 
     def update(self, *, learning_rate: float | None = None,
                policy: UpdatePolicy | None = None) -> LearnerStatus:
-        """Changes what is given, from the next frame on. Raises InvalidArgument where one is wrong,
-        and FailedPrecondition for a policy where labels decide or a rate where 0 is configured;
-        nothing is changed then. ValueError if nothing is given."""
+        """Changes the given values from the next frame on. Raises InvalidArgument if a value is
+        wrong. Raises FailedPrecondition for a policy if labels select the frames, and for a rate if
+        the configuration has 0. A failed call changes nothing. Raises ValueError if no value is
+        given."""
         wished = {"learning_rate": learning_rate, "policy": policy and policy.message()}
         given: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
         if not given:

@@ -1,7 +1,7 @@
-"""What kept a connection from coming about, in words that say what to do.
+"""Explains a failed connection, with a remedy.
 
-gRPC says UNAVAILABLE of a server that is not there as of one that does not get on with the client's
-TLS, and tells them apart in its own words alone: here those of its versions 1.51 to 1.85.
+gRPC reports UNAVAILABLE both for a missing server and for a failed TLS handshake. Only its message
+tells them apart: the patterns are those of gRPC 1.51 to 1.85.
 """
 
 import re
@@ -10,7 +10,7 @@ import urllib.parse
 _BEGIN = "failed to connect to all addresses"
 _ADDRESS = re.compile(r"last error: \w+: ipv[46]:(\S+): ")
 
-# The first that gRPC's words have.
+# The first matching pattern applies.
 _CAUSES = (
     (re.compile("certificate has expired"), "the server's certificate has expired"),
     (re.compile("certificate.verify.failed", re.IGNORECASE),
@@ -30,8 +30,8 @@ _CAUSES = (
 
 
 def in_words(said: str) -> str:
-    """What gRPC said of a call that failed, in words of ours where it is known. What a server said
-    stays as it is."""
+    """Explains gRPC's message for a failed connection if it is known. A server's own message
+    stays."""
     if not said.startswith(_BEGIN):
         return said
     for cause, words in _CAUSES:

@@ -1,4 +1,4 @@
-"""Pictures as programs have them, on their way to the server."""
+"""Pictures that a program sends to the server."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ Picture = npt.NDArray[np.uint8] | bytes
 
 
 def put_picture(picture: Picture, message: Any) -> None:
-    """Writes it into a message that has a `raw` and an `image`. Raises ValueError where it is
-    none."""
+    """Writes a picture into a message with the fields `raw` and `image`. Raises ValueError if it is
+    invalid."""
     if isinstance(picture, (bytes, bytearray, memoryview)):
         message.image = bytes(picture)
     else:

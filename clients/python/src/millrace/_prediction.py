@@ -1,4 +1,4 @@
-"""What the model said of one frame."""
+"""The model's prediction for one frame."""
 
 import dataclasses
 import datetime
@@ -18,9 +18,10 @@ _TYPES: dict[int, np.dtype] = {prediction_pb2.DATA_TYPE_FLOAT32: np.dtype("<f4")
 
 
 class GridView(NamedTuple):
-    """How the flow's grid lies over the camera's picture: by one factor, what its shape leaves over
-    cropped evenly. The middle of cell [y, x] is at the camera's column left + (x + 0.5) * scale and
-    row top + (y + 0.5) * scale; `flow * scale` is the motion in the camera's pixels."""
+    """The position of the flow's grid in the camera's picture: scaled by one factor; the part that
+    does not fit the grid's shape is cropped evenly. The centre of cell [y, x] is at the camera's
+    column left + (x + 0.5) * scale and row top + (y + 0.5) * scale. `flow * scale` is the motion in
+    camera pixels."""
 
     scale: float
     left: float
@@ -28,7 +29,7 @@ class GridView(NamedTuple):
 
 
 class Flag(WireEnum):
-    """What a careful client should know of a prediction."""
+    """A warning about a prediction."""
 
     UNSPECIFIED = 0
     NON_FINITE = 1
@@ -43,25 +44,27 @@ class Flag(WireEnum):
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Prediction:
-    """What the model said of one frame, before it learned from it, and what was lost before it.
+    """The model's prediction for one frame, made before it learned from that frame, and the count
+    of lost predictions before it.
 
-    Arrays are read-only and made when they are first asked for; copy one to change it. They, and
-    `message`, are as the server sent them: proto/millrace/v1/prediction.proto says more of each.
+    Arrays are read-only and created on first access; copy one to change it. Arrays and `message`
+    are as the server sent them: proto/millrace/v1/prediction.proto describes each.
     """
 
     message: prediction_pb2.Prediction
-    # Predictions that this subscription lost since the one before, and since it began: it read too
-    # slowly, or was away for longer than the server holds them.
+    # Predictions that this subscription lost since the previous one, and since its start: it read
+    # too slowly, or was away for longer than the server holds them.
     dropped: int = 0
     dropped_total: int = 0
-    # Whether this one is the first after a lost connection that could not be gone on from: the
-    # server, or the stream's model, was started anew. What came between is not in `dropped`.
+    # Whether this is the first prediction after a lost connection that could not be resumed,
+    # because the server or the stream's model was restarted. `dropped` does not count the ones in
+    # between.
     restarted: bool = False
-    # The stream's life, and the number of this prediction in it: from 1, without a gap. Empty and 0
-    # where the server does not tell.
+    # The stream's run, and this prediction's number in it: from 1, without gaps. Empty and 0 if the
+    # server does not send them.
     run_id: str = ""
     sequence: int = 0
-    # What the stream was doing when this was asked for: of Client.latest(), else None.
+    # The stream's status at the time of the call: for Client.latest(), else None.
     status: StreamStatus | None = None
 
     def __repr__(self) -> str:
@@ -82,17 +85,18 @@ class Prediction:
 
     @property
     def epoch(self) -> int:
-        """Rises with each reconnect of a camera, new size, new round of a file, new process."""
+        """Increases with each reconnect of a camera, new size, new round of a file, new pushing
+        client, new process."""
         return self.message.epoch
 
     @property
     def frame_number(self) -> int:
-        """Counts the stream's frames from 0; those without a prediction count too."""
+        """Counts the stream's frames from 0, including frames without a prediction."""
         return self.message.frame_number
 
     @property
     def camera_time(self) -> datetime.datetime | None:
-        """When the frame was taken, in UTC, by the camera's own clock; None if it does not tell."""
+        """When the frame was taken, in UTC, by the camera's own clock; None if unknown."""
         return time_of(self.message, "camera_time")
 
     @property
@@ -107,37 +111,37 @@ class Prediction:
 
     @property
     def delay(self) -> datetime.timedelta:
-        """From arrival to emission, exact even where clocks jump."""
+        """From arrival to emission, exact even if clocks jump."""
         return duration_of(self.message, "delay") or datetime.timedelta()
 
     @property
     def age(self) -> datetime.timedelta | None:
-        """How old it was when the server sent it. None but of Client.latest()."""
+        """The prediction's age when the server sent it. None except for Client.latest()."""
         return None if self.status is None else self.status.prediction_age
 
     @property
     def delay_frames(self) -> int:
-        """How many frames had arrived after this one when it was predicted."""
+        """The number of frames that arrived after this one before its prediction."""
         return self.message.delay_frames
 
     @property
     def loss(self) -> float:
-        """How wrong the model was; lower is better."""
+        """The model's loss; lower is better."""
         return self.message.loss
 
     @property
     def loss_no_motion(self) -> float:
-        """The loss of predicting that nothing moves; 0 where labels are learned."""
+        """The loss of predicting that nothing moves; 0 if the model learns from labels."""
         return self.message.loss_no_motion
 
     @property
     def update_count(self) -> int:
-        """Updates that the last stage's weights had seen."""
+        """Updates of the last stage's weights before this prediction."""
         return self.message.update_count
 
     @property
     def flags(self) -> frozenset[Flag]:
-        """Empty for an ordinary prediction."""
+        """Warnings; empty for an ordinary prediction."""
         return frozenset(Flag(flag) for flag in self.message.flags)
 
     @property
@@ -157,8 +161,8 @@ class Prediction:
 
     @property
     def view(self) -> GridView | None:
-        """Where the grid lies in the camera's picture; None while unknown, or where labels are
-        learned."""
+        """The position of the grid in the camera's picture; None while unknown, or if the model
+        learns from labels."""
         if not self.message.HasField("view"):
             return None
         view = self.message.view
@@ -166,25 +170,24 @@ class Prediction:
 
     @functools.cached_property
     def flow(self) -> npt.NDArray[np.float32] | None:
-        """The motion, [height, width, 2]: (dx, dy) in cells of the grid; times `view.scale`, in the
-        camera's pixels. None where it was left out or the model learns from labels."""
+        """The motion, [height, width, 2]: (dx, dy) in cells of the grid; multiply by `view.scale`
+        for camera pixels. None if it was not requested or the model learns from labels."""
         return _array_of(self.message, "flow")
 
     @functools.cached_property
     def next_picture(self) -> npt.NDArray[np.uint8] | None:
-        """The picture expected next, [height, width, 3]: red, green, blue. None where it was left
-        out or none is predicted."""
+        """The expected next picture, [height, width, 3]: red, green, blue. None if it was not
+        requested or the model does not predict it."""
         return _array_of(self.message, "next_picture")
 
     @functools.cached_property
     def outputs(self) -> npt.NDArray[np.float32] | None:
-        """The probability of each class, or the values. None where the model learns without
-        labels."""
+        """The probability of each class, or the values. None if the model learns without labels."""
         return _array_of(self.message, "outputs")
 
     @property
     def preview(self) -> bytes | None:
-        """A picture for people, as JPEG. None where it was not asked for (Parts)."""
+        """A JPEG picture for people. None if it was not requested (Parts)."""
         return self.message.preview or None
 
     @property
@@ -194,12 +197,12 @@ class Prediction:
 
     @property
     def best_class_name(self) -> str:
-        """Its name. Empty where the classes have none."""
+        """The name of that class. Empty if the classes have no names."""
         return self.message.best_class_name
 
     @property
     def labelled(self) -> int:
-        """Frames whose labels the model learned from at this frame's step."""
+        """The number of labelled frames that the model learned from at this frame's step."""
         return self.message.labelled
 
 
@@ -209,7 +212,7 @@ def _size_of(message: prediction_pb2.Prediction, field: str) -> Size | None:
 
 
 def _array_of(message: prediction_pb2.Prediction, field: str) -> npt.NDArray[Any] | None:
-    """A view of the tensor's bytes. None where it is absent, or of a type not known yet."""
+    """A view of the tensor's bytes. None if it is absent, or of an unknown type."""
     tensor = getattr(message, field)
     if tensor.data_type not in _TYPES:
         return None

@@ -1,4 +1,4 @@
-"""Predictions as they are made: what to ask for, and where to go on after a lost connection."""
+"""Subscriptions to predictions: their options, and where to resume after a lost connection."""
 
 import dataclasses
 from collections.abc import Callable
@@ -13,32 +13,33 @@ from millrace._status import StatusLog, StreamStatus
 from millrace._wire import WireEnum
 from millrace.v1 import prediction_service_pb2 as messages
 
-# Is called with what the stream is doing.
+# A function that gets the stream's status.
 OnStatus = Callable[[StreamStatus], object]
 
 
 class Policy(WireEnum):
-    """What a client that reads slowly gets next. It never slows the model or other clients."""
+    """Which prediction a slow client gets next. A slow client never slows the model or other
+    clients."""
 
-    # As DROP_OLDEST.
+    # Same as DROP_OLDEST.
     UNSPECIFIED = 0
-    # The newest prediction, skipping those between: for displays and control.
+    # The newest prediction, skipping older ones: for displays and control.
     LATEST = 1
-    # The oldest of the last `depth` that it has not had.
+    # The oldest of the last `depth` that it has not received.
     DROP_OLDEST = 2
-    # Every prediction: for recorders. One that falls behind by more than `depth` gets
+    # Every prediction: for recorders. A client that falls behind by more than `depth` gets
     # ResourceExhausted.
     LOSSLESS = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """What a prediction carries of the arrays, the bulk of a message. `Parts()`: none."""
+    """The arrays that a prediction carries, the bulk of a message. `Parts()`: no arrays."""
 
     flow: bool = False
     next_picture: bool = False
     outputs: bool = False
-    # A picture for people, as JPEG, some kilobytes.
+    # A JPEG picture for people, some kilobytes.
     preview: bool = False
 
     def message(self) -> messages.Parts:
@@ -46,19 +47,19 @@ class Parts:
 
 
 class PredictionSource:
-    """A Source of predictions, which goes on after the last one that came."""
+    """A Source of predictions, which resumes after the last received one."""
 
     def __init__(self, connection: Connection, request: messages.SubscribeRequest,
                  on_status: OnStatus | None = None):
         self._connection = connection
         self._on_status = on_status or StatusLog().tell
-        self._request = request  # Its `resume` is where to go on.
-        self._dropped_before = 0  # In calls before this one.
+        self._request = request  # Its `resume` is the resume point.
+        self._dropped_before = 0  # In earlier calls.
         self._dropped_total = 0
         self._restarted = False
 
     def start(self, again: bool) -> Any:
-        # As long as no prediction has come since.
+        # Stays set until a prediction comes.
         self._restarted |= again and not self._request.HasField("resume")
         self._dropped_before = self._dropped_total
         return self._connection.begin(self._connection.predictions.Subscribe, self._request)

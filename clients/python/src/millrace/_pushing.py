@@ -1,4 +1,4 @@
-"""Frames that a program pushes into a stream without a camera, and what becomes of each."""
+"""Frames that a program pushes into a stream without a camera, and their outcomes."""
 
 import dataclasses
 import datetime
@@ -19,11 +19,11 @@ from millrace.v1 import frame_service_pb2 as messages
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
-    """A picture, and what its sender knows of it.
+    """A picture, and its sender's data about it.
 
-    `id` comes back with the outcome. `capture_time`, with a time zone, is for all frames of a call
-    or for none: with it, a frame before which others are missing is dropped as GAP. `label`: what
-    is right for it, where the stream learns from labels.
+    The outcome returns `id`. `capture_time` needs a time zone; all frames of a call have it, or
+    none has it. With it, a frame after missing frames is dropped as GAP. `label`: the correct
+    answer, if the stream learns from labels.
     """
 
     picture: Picture
@@ -34,34 +34,35 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FrameOutcome:
-    """What became of one frame: one of `prediction`, `dropped`, `skipped` and `refused` says it."""
+    """The outcome of one frame: exactly one of `prediction`, `dropped`, `skipped` and `refused` is
+    set."""
 
     id: str
-    # None where it got no number, or was dropped before the model could look at it.
+    # None if it has no number, or if it was dropped before it reached the model.
     frame_number: int | None = None
     prediction: Prediction | None = None
-    # Why it got no prediction.
+    # The reason why it has no prediction.
     dropped: DropReason | None = None
-    # There are more frames a second than the stream's `source.max_fps`.
+    # More frames came than the stream's `source.max_fps` allows.
     skipped: bool = False
-    # Why it was not taken, in words: it is no picture, say. The frames after it are.
+    # Why it was refused, in words, such as an invalid picture. Later frames are still taken.
     refused: str = ""
-    # What became of its label, where it had one and was predicted.
+    # The outcome of its label, if it had one and was predicted.
     label: LabelOutcome | None = None
 
 
 class Pushing(Iterator[FrameOutcome]):
     """Iterates over the outcomes of frames while they are sent: one for each. A context manager.
 
-    Frames are taken from the iterable on a thread of gRPC's, as fast as the model takes them; who
-    does not iterate holds them back. Ends when each has its outcome. Raises MillraceError, and
-    whatever the iterable raises. Belongs to one thread; close() may be called from any.
+    A gRPC thread takes frames from the iterable as fast as the model takes them; a caller that does
+    not iterate delays it. Ends when each frame has its outcome. Raises MillraceError, and
+    exceptions of the iterable. Belongs to one thread; close() may be called from any.
     """
 
     def __init__(self, connection: Connection, stream: str, frames: Iterable[Frame | Picture],
                  parts: Parts | None):
         self._connection = connection
-        self._failure: Exception | None = None  # Of the iterable.
+        self._failure: Exception | None = None  # The iterable's exception.
         self._closed = threading.Event()
         first = messages.PushRequest(stream=stream,
                                      parts=None if parts is None else parts.message())
@@ -84,11 +85,12 @@ class Pushing(Iterator[FrameOutcome]):
             raise self._connection.error_of(error) from error
 
     def wait_for_place(self) -> None:
-        """Waits until the frames can be taken. Where they cannot, the next outcome raises why."""
+        """Waits until the server accepts frames. If it refuses, the next outcome raises the
+        error."""
         self._call.initial_metadata()
 
     def close(self) -> None:
-        """Sends no more, and wants no more outcomes. Idempotent, from any thread."""
+        """Ends the call: no more frames and outcomes. Idempotent, from any thread."""
         self._closed.set()
         self._call.cancel()
 
@@ -102,7 +104,7 @@ class Pushing(Iterator[FrameOutcome]):
                 message = _message(frame if isinstance(frame, Frame) else Frame(frame, str(number)))
             except StopIteration:
                 return
-            except Exception as error:  # Of the user's own; gRPC would only log it.
+            except Exception as error:  # From the user's iterable; gRPC would only log it.
                 self._failure = error
                 raise
             yield messages.PushRequest(frame=message)

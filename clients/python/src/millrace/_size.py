@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Size(NamedTuple):
-    """Of a picture, in pixels, or of a grid, in cells."""
+    """The size of a picture in pixels, or of a grid in cells."""
 
     width: int
     height: int

@@ -1,49 +1,49 @@
-"""What sources and learners are doing, and what streams give up."""
+"""States of sources and learners, and kinds of overload."""
 
 from millrace._wire import WireEnum
 
 
 class SourceState(WireEnum):
-    """What a source is doing."""
+    """The state of a source."""
 
     UNSPECIFIED = 0
     CONNECTING = 1
     STREAMING = 2
-    # The camera went away; waiting before the next try.
+    # The camera went away; the source waits before the next attempt.
     BACKING_OFF = 3
     ENDED = 4
-    # It failed and no retry can help.
+    # The source failed, and a retry cannot help.
     FAILED = 5
     STOPPED = 6
-    # Frames stay away, though nothing has failed yet.
+    # No frames come, but no error has occurred yet.
     STALLED = 7
-    # Of pushed frames: no client pushes any.
+    # For pushed frames: no client pushes any.
     WAITING = 8
 
 
 class LearnerState(WireEnum):
-    """What a learner is doing."""
+    """The state of a learner."""
 
     UNSPECIFIED = 0
     LEARNING = 1
     FAILED = 2
     ENDED = 3
-    # It predicts only, as it was told.
+    # Predicting but not learning, by request.
     FROZEN = 4
-    # It does neither, as it was told: its frames are dropped.
+    # Neither, by request: its frames are dropped.
     PAUSED = 5
-    # It predicts only: its weights went wrong too often in a row.
+    # Predicting but not learning: its weights diverged too often in a row.
     GIVEN_UP = 6
 
 
 class OverloadKind(WireEnum):
-    """What a stream gives up because its camera sends more than the model has time for."""
+    """The work that a stream drops because its camera sends more than the model has time for."""
 
     UNSPECIFIED = 0
     NONE = 1
-    # Every frame is predicted, and one in several is learned from.
+    # Every frame is predicted, but only one in several is learned from.
     LEARNS_LESS = 2
-    # Every frame is predicted, and none is learned from.
+    # Every frame is predicted, but no frame is learned from.
     ONLY_PREDICTS = 3
     # Frames are dropped.
     DROPS = 4

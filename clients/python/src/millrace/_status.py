@@ -1,4 +1,4 @@
-"""What a stream is doing, as those who wait for its predictions are told."""
+"""A stream's status, for clients that wait for its predictions."""
 
 import dataclasses
 import datetime
@@ -11,36 +11,35 @@ from millrace.v1 import prediction_service_pb2 as messages
 
 _LOG = logging.getLogger("millrace")
 
-# States in which something is wrong, and those that only pass.
+# States with a problem; the other states are temporary.
 _BROKEN = (SourceState.BACKING_OFF, SourceState.FAILED, SourceState.STALLED)
 
-# Overloads that are worth a line: learning from fewer frames is as planned.
+# Overloads worth a message: learning from fewer frames is planned.
 _GIVES_UP = (OverloadKind.DROPS, OverloadKind.ONLY_PREDICTS)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StreamStatus:
-    """What a stream is doing: why no prediction comes, where none does, and what it gives up under
-    overload."""
+    """A stream's status: why it does not predict, and which work it drops under overload."""
 
     stream: str
     source_state: SourceState
-    # What is wrong with the source, in words. Empty where nothing is.
+    # The problem of the source, in words; else empty.
     source_cause: str
     learner_state: LearnerState
-    # Why the learner failed, in words. Empty where it did not.
+    # Why the learner failed, in words; else empty.
     learner_cause: str
-    # How long ago the stream's newest prediction was made. None before its first.
+    # The age of the stream's newest prediction. None before the first.
     prediction_age: datetime.timedelta | None
-    # What it gives up because its camera sends more than the model has time for.
+    # The work that it drops because its camera sends more than the model has time for.
     overload: OverloadKind
-    # What is given up, and the values of the configuration that end it, in words. Empty: nothing.
+    # The dropped work, and the configuration's values that end the overload, in words; else empty.
     overload_cause: str
     overload_remedy: str
 
     @classmethod
     def of(cls, message: messages.StreamStatus) -> Self:
-        """The same, as the server sent it."""
+        """Converts the server's message."""
         return cls(stream=message.stream, source_state=SourceState(message.source_state),
                    source_cause=message.source_cause,
                    learner_state=LearnerState(message.learner_state),
@@ -52,12 +51,12 @@ class StreamStatus:
 
     @property
     def gives_up(self) -> bool:
-        """Whether it drops frames, or learns from none. Learning from fewer is as planned."""
+        """Whether it drops frames, or learns from none. Learning from fewer is planned."""
         return self.overload in _GIVES_UP
 
     @property
     def predicts(self) -> bool:
-        """Whether frames come, and the learner predicts them."""
+        """Whether frames come and the learner predicts them."""
         return (self.source_state is SourceState.STREAMING
                 and self.learner_state in (LearnerState.LEARNING, LearnerState.FROZEN))
 
@@ -73,12 +72,12 @@ class StreamStatus:
 
 
 class StatusLog:
-    """Tells the log, once each, that a stream's predictions stay away, or what it gives up under
-    overload, why, and that this is over. Not thread-safe."""
+    """Logs, once each, that a stream does not predict, or which work it drops under overload, with
+    the reason, and the end of either. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._said = ""  # What keeps predictions away, since something does.
-        self._overload = OverloadKind.NONE  # As it was said last.
+        self._said = ""  # Why there are no predictions; empty if there are.
+        self._overload = OverloadKind.NONE  # As last logged.
 
     def tell(self, status: StreamStatus) -> None:
         words = str(status)

@@ -1,4 +1,4 @@
-"""A camera stream and the learner that lives on it, at one moment."""
+"""A snapshot of a camera stream and its learner."""
 
 import dataclasses
 import datetime
@@ -28,7 +28,7 @@ class DropReason(WireEnum):
 
 
 class LabelKind(WireEnum):
-    """What a label is."""
+    """The kind of a label."""
 
     UNSPECIFIED = 0
     CLASS = 1
@@ -37,7 +37,7 @@ class LabelKind(WireEnum):
 
 @dataclasses.dataclass(frozen=True)
 class FrameCounts:
-    """What became of every frame: received = predicted + the sum of dropped + in_flight."""
+    """The outcomes of all frames: received = predicted + the sum of dropped + in_flight."""
 
     received: int
     predicted: int
@@ -47,22 +47,23 @@ class FrameCounts:
 
 @dataclasses.dataclass(frozen=True)
 class Promise:
-    """What the plan promises for the camera, by the costs that were measured, and whether the last
-    ten seconds kept it."""
+    """The plan's promise for the camera, by the measured costs, and whether the last ten seconds
+    kept it."""
 
     # Predictions a second.
     frames_per_second: float
     # From a frame's arrival to its prediction.
     delay: datetime.timedelta
-    # Whether there are as many; what there is instead is Stream.predictions_per_second.
+    # Whether the rate is reached; Stream.predictions_per_second has the actual rate.
     rate_kept: bool
-    # Whether they come as soon; how late they come instead is Stream.delay_p50.
+    # Whether the delay is met; Stream.delay_p50 has the actual delay.
     delay_kept: bool
 
 
 @dataclasses.dataclass(frozen=True)
 class LabelledTask:
-    """What a model learns from labels: so many classes or values of the last `window` frames."""
+    """The task of a model that learns from labels: `outputs` classes or values, and its learning
+    window of `window` frames."""
 
     kind: LabelKind
     outputs: int
@@ -72,9 +73,9 @@ class LabelledTask:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Stream:
-    """A camera stream and its learner at one moment.
+    """A snapshot of a camera stream and its learner.
 
-    `message` has more, the schedule above all: proto/millrace/v1/stream.proto.
+    `message` has more, above all the schedule: proto/millrace/v1/stream.proto.
     """
 
     message: stream_pb2.Stream
@@ -93,12 +94,12 @@ class Stream:
 
     @property
     def uri(self) -> str:
-        """Where its frames come from, without user and password."""
+        """The source of its frames, without user and password."""
         return self.message.uri
 
     @property
     def etag(self) -> str:
-        """Stands for its configuration: for update_stream() and delete_stream()."""
+        """Identifies its configuration's version: for update_stream() and delete_stream()."""
         return self.message.etag
 
     @property
@@ -109,7 +110,7 @@ class Stream:
 
     @property
     def run_id(self) -> str:
-        """Stands for its life since it was made or made anew: Prediction.run_id."""
+        """Identifies its run since it was created or recreated: Prediction.run_id."""
         return self.message.run_id
 
     @property
@@ -118,7 +119,7 @@ class Stream:
 
     @property
     def source_cause(self) -> str:
-        """What is wrong with the source, in words. Empty where nothing is."""
+        """The problem of the source, in words; else empty."""
         return self.message.source_cause
 
     @property
@@ -127,27 +128,28 @@ class Stream:
 
     @property
     def learner_cause(self) -> str:
-        """Why the learner failed, in words. Empty where it did not."""
+        """Why the learner failed, in words; else empty."""
         return self.message.learner_cause
 
     @property
     def overload(self) -> OverloadKind:
-        """What it has given up for ten seconds; `message.overload` has the rates and what helps."""
+        """The work that it has dropped for ten seconds; `message.overload` has the rates and
+        remedies."""
         return OverloadKind(self.message.overload.kind)
 
     @property
     def overload_cause(self) -> str:
-        """That in words. Empty where nothing is given up."""
+        """The dropped work, in words; else empty."""
         return self.message.overload.cause
 
     @property
     def overload_remedy(self) -> str:
-        """Which values of its configuration end that, in words."""
+        """The configuration's values that end the overload, in words."""
         return self.message.overload.remedy
 
     @property
     def promise(self) -> Promise | None:
-        """What the plan promises, and whether it is kept. None where the server does not tell."""
+        """The plan's promise, and whether it is kept. None if the server does not send it."""
         if not self.message.HasField("promise"):
             return None
         promise = self.message.promise
@@ -156,12 +158,12 @@ class Stream:
 
     @property
     def epoch(self) -> int:
-        """As Prediction.epoch."""
+        """See Prediction.epoch."""
         return self.message.epoch
 
     @property
     def reconnects(self) -> int:
-        """How often the camera was connected to again."""
+        """The number of reconnects of the camera."""
         return self.message.reconnects
 
     @property
@@ -188,17 +190,17 @@ class Stream:
 
     @property
     def delay_p50(self) -> datetime.timedelta | None:
-        """The delay that half of the last ten seconds' predictions stayed within."""
+        """The median delay over the last ten seconds."""
         return duration_of(self.message, "delay_p50")
 
     @property
     def delay_p99(self) -> datetime.timedelta | None:
-        """The delay that 99 of 100 of them stayed within."""
+        """The 99th percentile of the delay over the last ten seconds."""
         return duration_of(self.message, "delay_p99")
 
     @property
     def loss(self) -> float:
-        """The mean of the last 200 predictions; 0 before the first."""
+        """The mean loss of the last 200 predictions; 0 before the first."""
         return self.message.loss
 
     @property
@@ -208,7 +210,7 @@ class Stream:
 
     @property
     def labelled_task(self) -> LabelledTask | None:
-        """What it learns from labels. None where it learns without."""
+        """The task that it learns from labels. None if it learns without labels."""
         if not self.message.HasField("labelled_task"):
             return None
         task = self.message.labelled_task

@@ -1,4 +1,4 @@
-"""What a server sends for as long as one listens, and goes on sending after a lost connection.
+"""Iterates over a server's stream of answers, also across lost connections.
 
       +-------> listening -----------------> ended      the server ends the call with OK, or close()
       |             |   \
@@ -7,8 +7,8 @@
       |             v
       +--------- waiting ------------------> failed     for too long: ConnectionLost
 
-The states, the waits and the threads are the same whatever is listened to; what to ask for, and
-what an answer means, a Source knows.
+This module has the states, the waits and the threads, which are the same for all streams. A Source
+makes the calls and interprets the answers.
 """
 
 import threading
@@ -26,27 +26,27 @@ ItemMade = TypeVar("ItemMade", covariant=True)
 
 
 class Source(Protocol[ItemMade]):
-    """What a Subscription listens to."""
+    """The specific part of a Subscription: its call and its items."""
 
     def start(self, again: bool) -> Any:
-        """Begins a call; `again` where one that had connected was lost."""
+        """Begins a call; `again` if an earlier connected call was lost."""
 
     def item(self, response: Any) -> ItemMade | None:
-        """What an answer means. None: it is no item."""
+        """Converts an answer to an item. None: it is no item."""
 
     def error_of(self, error: grpc.RpcError) -> MillraceError:
-        """What a call failed with, as an error of this package's."""
+        """Converts the error of a failed call to this package's type."""
 
     def forget_place(self, error: MillraceError) -> bool:
-        """Whether the error says that the call cannot go on where the one before stopped. Then the
-        next call begins anew."""
+        """Whether the error means that the call cannot resume where the earlier one stopped. Then
+        the next call starts afresh."""
 
 
 class Subscription(Iterator[Item], Generic[Item]):
-    """Iterates over what a server sends, until it ends the call. A context manager.
+    """Iterates over a server's answers until the server ends the call. A context manager.
 
-    Connects again when the server cannot be reached for a while (Reconnect). Raises MillraceError,
-    and is over then. Belongs to one thread; close() may be called from any.
+    Reconnects if the server cannot be reached for a while (Reconnect). Raises MillraceError, and is
+    then finished. Belongs to one thread; close() may be called from any.
     """
 
     def __init__(self, source: Source[Item], reconnect: Reconnect):
@@ -82,18 +82,18 @@ class Subscription(Iterator[Item], Generic[Item]):
         raise StopIteration
 
     def wait_for_server(self) -> None:
-        """Waits until the server has answered. Where it has taken the subscription, nothing from
-        then on is lost uncounted; where it has not, the next item raises why, or connects again."""
+        """Waits for the server's first answer. If it has accepted the subscription, every later
+        loss is counted. If not, the next item raises the error, or reconnects."""
         self._call.initial_metadata()
         if self._answered_at is None:
             self._answered_at = self._clock.now()
 
     def is_open(self) -> bool:
-        """Whether there may be more: it has neither ended nor failed, and was not closed."""
+        """Whether more items may come: it has not ended, failed or been closed."""
         return not self._closed.is_set()
 
     def close(self) -> None:
-        """Ends it: whoever waits for the next item gets none. Idempotent, from any thread."""
+        """Ends it: a waiting iteration stops. Idempotent, from any thread."""
         with self._lock:
             self._closed.set()
             self._call.cancel()
@@ -103,7 +103,7 @@ class Subscription(Iterator[Item], Generic[Item]):
         self._backoff.connected()
 
     def _recover(self, error: MillraceError) -> None:
-        """Starts another call, after a wait, if that can help; raises the error if not."""
+        """Starts another call, after a wait, if that can help; otherwise raises the error."""
         if self._closed.is_set():
             return
         if self._stood():
@@ -133,20 +133,20 @@ class Subscription(Iterator[Item], Generic[Item]):
 
 
 class Subscriptions:
-    """Those of one client, to be closed with it. Thread-safe."""
+    """The subscriptions of one client, to be closed with it. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: weakref.WeakSet[Subscription[Any]] = weakref.WeakSet()
 
     def add(self, subscription: Subscription[Item]) -> Subscription[Item]:
-        """Returns what it is given."""
+        """Adds a subscription and returns it."""
         with self._lock:
             self._open.add(subscription)
         return subscription
 
     def close(self) -> None:
-        """Closes each."""
+        """Closes all subscriptions."""
         with self._lock:
             subscriptions = list(self._open)
         for subscription in subscriptions:

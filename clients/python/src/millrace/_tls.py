@@ -1,4 +1,4 @@
-"""Whom a client trusts, and who it says that it is."""
+"""The certificates that a client trusts, and its own."""
 
 import dataclasses
 import pathlib
@@ -11,11 +11,11 @@ from millrace._files import read_file
 
 @dataclasses.dataclass(frozen=True)
 class Tls:
-    """Which server to trust, and who asks. Files are in PEM.
+    """TLS options of a client. Files are in PEM.
 
-    `ca_file`: the certificates that are trusted; left out, those that gRPC brings along.
-    `certificate_file` and `key_file`: the client's own, where the server wants to see one.
-    `server_name`: the name in the server's certificate, where it is not that of the address.
+    `ca_file`: the trusted certificates; omitted: gRPC's own list. `certificate_file` and
+    `key_file`: the client's own, if the server requires one. `server_name`: the name in the
+    server's certificate, if it differs from the address.
     """
 
     ca_file: str | pathlib.Path | None = None
@@ -24,8 +24,8 @@ class Tls:
     server_name: str | None = None
 
     def credentials(self) -> grpc.ChannelCredentials:
-        """Reads the files. Raises OSError where one cannot be read, and ValueError, in words that
-        do not repeat what it holds, where one is not what it should be."""
+        """Reads the files. Raises OSError if a file cannot be read, and ValueError if it is
+        invalid. Messages never contain the content."""
         if (self.certificate_file is None) != (self.key_file is None):
             raise ValueError("certificate_file and key_file belong together; one is missing")
         return grpc.ssl_channel_credentials(root_certificates=self._authorities(), **self._own())

@@ -1,6 +1,6 @@
-"""The token that a client shows: what it may look like, and how a file holds one.
+"""A client's token: its valid form, and its file.
 
-gRPC refuses a header that it cannot send in words that repeat it, so a token is checked before.
+gRPC's error for an invalid header repeats the header, so a token is checked before it is sent.
 """
 
 import pathlib
@@ -12,14 +12,14 @@ from millrace._files import read_file
 Token = str | Callable[[], str]
 
 _LONGEST = 4096
-# What may follow "Bearer": RFC 6750.
+# Valid text after "Bearer": RFC 6750.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
-# A line of the server's file: listen.tokens_file.
+# A line of the server's own file: listen.tokens_file.
 _LINE_OF_LIST = re.compile(rb"^[ \t]*(view|control)[ \t]", re.MULTILINE)
 
 
 def _checked(token: str) -> str:
-    """The token. Raises ValueError, in words that do not repeat it, where it is none."""
+    """Returns the token. Raises ValueError if it is invalid; the message does not repeat it."""
     if not isinstance(token, str):
         raise ValueError(f"the token is of type {type(token).__name__}; it must be a str")
     if len(token) > _LONGEST:
@@ -31,8 +31,8 @@ def _checked(token: str) -> str:
 
 
 def read_token(path: str | pathlib.Path) -> str:
-    """The token that a file holds, on one line with nothing else. Raises OSError where it cannot
-    be read, and ValueError, in words that do not repeat what it holds, where it holds no token."""
+    """The token in a file with one line. Raises OSError if the file cannot be read, and ValueError
+    if it has no token; the message does not repeat its content."""
     try:
         data = read_file(path).strip()
     except FileNotFoundError as error:
@@ -45,7 +45,8 @@ def read_token(path: str | pathlib.Path) -> str:
 
 
 def source_of(token: Token | None, path: str | pathlib.Path | None) -> Callable[[], str | None]:
-    """Where the token of each call comes from. What is wrong from the start is raised now."""
+    """A function that returns the token for each call. Raises errors that are known in advance
+    now."""
     if path is not None:
         if token is not None:
             raise ValueError("token and token_file are given; leave one of them out")
@@ -58,7 +59,7 @@ def source_of(token: Token | None, path: str | pathlib.Path | None) -> Callable[
 
 
 def advice_on(token: Token | None, path: str | pathlib.Path | None) -> str:
-    """What to say where a server refuses the token, or wants one. Empty: nothing."""
+    """Advice for a refused or missing token; may be empty."""
     if path is not None:
         return f"it is that of token_file {path}"
     return "" if token else "name the file that holds one: Client(token_file=...)"
@@ -69,7 +70,7 @@ def _checked_if_any(token: str | None) -> str | None:
 
 
 def _fault_of(data: bytes) -> str:
-    """What keeps it from being a token. Empty: nothing does."""
+    """Why the data is no token; empty if it is one."""
     if not data:
         return "is empty"
     if _LINE_OF_LIST.search(data.replace(b"\r", b"\n")):

@@ -1,3 +1,3 @@
-"""The version of this package, which is the server's, too."""
+"""The version of this package and of the server."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""What every message of the wire has in common: enums that may grow, times that may be absent."""
+"""Common parts of all messages: enums that may grow, times that may be absent."""
 
 import datetime
 import enum
@@ -13,7 +13,7 @@ _Kind = TypeVar("_Kind", bound=Message)
 
 
 class WireEnum(enum.IntEnum):
-    """An enum of the protos, printed by its name. A number that this client does not know yet is
+    """An enum of the protos, printed by its name. A number that this client does not know becomes
     UNSPECIFIED."""
 
     def __str__(self) -> str:
@@ -28,19 +28,19 @@ class WireEnum(enum.IntEnum):
 
 
 def time_of(message: Message, field: str) -> datetime.datetime | None:
-    """A moment in UTC, cut to microseconds. None where it is absent."""
+    """A moment in UTC, truncated to microseconds. None if it is absent."""
     value = _get(message, field, Timestamp)
     return None if value is None else value.ToDatetime(tzinfo=datetime.UTC)
 
 
 def duration_of(message: Message, field: str) -> datetime.timedelta | None:
-    """A time, cut to microseconds. None where it is absent."""
+    """A duration, truncated to microseconds. None if it is absent."""
     value = _get(message, field, Duration)
     return None if value is None else value.ToTimedelta()
 
 
 def plain(value: Any) -> Any:
-    """The same with whole numbers as int. A Struct, from which it was made, knows floats only."""
+    """Converts integral floats to int: a Struct, the value's origin, has only floats."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list):
