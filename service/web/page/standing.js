@@ -67,8 +67,8 @@ export function shareText(explained) {
 }
 
 /**
- * What the newest predictions say of the model: "unknown", also where labels judge it; "past" where
- * none come; "early" before the window is full; "spurious"; "cold" or "worse": worse than seeing no motion;
+ * The verdict of the newest predictions on the model: "unknown", also for models with labels; "past" if
+ * no predictions come; "early" before the window is full; "spurious"; "cold" or "worse": worse than seeing no motion;
  * "equal": as good as that; "behind": worse than the reference method; "good".
  */
 export function verdictOf(stream) {
