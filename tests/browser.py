@@ -1,4 +1,4 @@
-"""A real browser for a test: Chromium without a window."""
+"""A real browser for tests: headless Chromium."""
 
 import contextlib
 import os
@@ -35,13 +35,13 @@ def wait(browser: webdriver.Chrome, condition, patience_s: float = PATIENCE_S):
 
 
 def part(browser: webdriver.Chrome, name: str):
-    """The part of the live page's card that is called so."""
+    """The part with that name of the live page's card."""
     return browser.find_element(By.CSS_SELECTOR, f"main [data-is={name}]")
 
 
 def save_picture(browser: webdriver.Chrome, name: str, element: str = "") -> None:
-    """For the documentation: into the folder that MILLRACE_SCREENSHOTS names, if it names one. Of the window, or of the
-    element that a selector names."""
+    """Saves a screenshot for the documentation to the folder in MILLRACE_SCREENSHOTS, if that is
+    set: of the window, or of the element that a CSS selector names."""
     folder = os.environ.get("MILLRACE_SCREENSHOTS")
     if not folder:
         return
@@ -53,7 +53,8 @@ def save_picture(browser: webdriver.Chrome, name: str, element: str = "") -> Non
 
 
 def faults(browser: webdriver.Chrome) -> list[str]:
-    """What axe-core finds that keeps people out, a line each; and what it gave up judging: then nothing is known."""
+    """Accessibility faults that axe-core finds, one line each, and the checks that it could not
+    decide."""
     found = Axe().run(browser)
     lines = [f"{fault['id']}: {fault['help']}: {node['html']}" for fault in found["violations"]
              if fault["impact"] in ("serious", "critical") for node in fault["nodes"]]
@@ -66,7 +67,7 @@ def faults(browser: webdriver.Chrome) -> list[str]:
 
 @contextlib.contextmanager
 def dark_theme(browser: webdriver.Chrome):
-    """The page is shown as to those who prefer a dark one."""
+    """Shows the page in the dark colour scheme."""
     def prefer(scheme: str) -> None:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "features": [{"name": "prefers-color-scheme", "value": scheme}]})
@@ -79,20 +80,20 @@ def dark_theme(browser: webdriver.Chrome):
 
 
 def overflow(browser: webdriver.Chrome) -> int:
-    """By how many pixels the page is too wide for its window."""
+    """The number of pixels by which the page is wider than its window."""
     return browser.execute_script(
         "return document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
 def controls_of(browser: webdriver.Chrome) -> list:
-    """Whatever acts, in the page's order."""
+    """All interactive elements, in the page's order."""
     return [control for control in browser.find_elements(
         By.CSS_SELECTOR, "a[href], button:not(:disabled), input, [tabindex='0']")
             if control.is_displayed()]
 
 
 def tab_walk(browser: webdriver.Chrome) -> list:
-    """What Tab leads to, one after the other, each drawn around while it is there."""
+    """The elements that Tab reaches, in order; each must show a focus outline."""
     reached = []
     for _ in controls_of(browser):
         ActionChains(browser).send_keys(Keys.TAB).perform()

@@ -4,9 +4,9 @@
         ...  # server.grpc, server.page, server.metrics
     server.summary["predicted"]
 
-`serve` waits until the server stands, and at the end stops it by SIGTERM and checks that it ended
-well. `serve_to_end` is for servers that end by themselves. The program is the one that the
-environment variable MILLRACE_PROGRAM names.
+`serve` waits until the server is ready, and at the end stops it by SIGTERM and checks that it ended
+well. `serve_to_end` is for servers that end by themselves. The environment variable
+MILLRACE_PROGRAM names the program.
 """
 
 import contextlib
@@ -24,10 +24,11 @@ import time
 from collections.abc import Callable, Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# How long SIGTERM may take on an idle machine. Under a sanitizer everything does, and leaks are
+# Limit from SIGTERM to the end on an idle machine. A sanitizer is slower, and looks for leaks at
+# the end.
 # looked for at the end.
 _STOP_LIMIT_S = float(os.environ.get("MILLRACE_STOP_LIMIT_S", "3"))
-# Far beyond what a loaded machine or a sanitizer needs: reached only when something hangs.
+# Far more than a loaded machine or a sanitizer needs: reached only if the program hangs.
 PATIENCE_S = float(os.environ.get("MILLRACE_TEST_PATIENCE_S", 120))
 
 _BANNER = re.compile(
@@ -46,7 +47,7 @@ def test_stream(name: str = "test", frames_per_second: int = 30, **keys) -> dict
 
 
 def config(streams: list[dict] | None = None, **sections) -> dict:
-    """A configuration on free ports, with a network so small that a step takes milliseconds."""
+    """A configuration with free ports, and a network so small that a step takes milliseconds."""
     return {
         "version": 1,
         "listen": {"grpc_port": 0, "http_port": 0, "metrics_port": 0},
@@ -70,26 +71,26 @@ def wait_for(what: str, condition: Callable[[], object], patience_s: float = PAT
 
 @dataclasses.dataclass
 class Server:
-    """A server that stands. `summary` is known once it has stopped."""
+    """A running server. `summary` is set once it has stopped."""
 
     process: subprocess.Popen
     page: str  # http://127.0.0.1:8080
     grpc: str  # 127.0.0.1:50051
     metrics: str  # http://127.0.0.1:9464/metrics
-    output: list[str]  # What it has printed so far, by lines.
+    output: list[str]  # The printed lines so far.
     summary: dict | None = None
-    stop_s: float | None = None  # How long it took to end.
+    stop_s: float | None = None  # The duration of the stop.
 
     @property
     def config_file(self) -> pathlib.Path:
-        """What it was started with, and reads again at SIGHUP."""
+        """The configuration file, which SIGHUP reloads."""
         arguments = self.process.args
         return pathlib.Path(arguments[arguments.index("--config") + 1])
 
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
-    """A server that ended by itself. `summary` is None if it wrote none."""
+    """A server that ended by itself. `summary` is None if it wrote no summary."""
 
     code: int
     output: str
@@ -97,7 +98,7 @@ class Ended:
 
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess:
-    """Runs `millrace ARGUMENTS` in the checkout's root to its end."""
+    """Runs `millrace ARGUMENTS` in the checkout's root until it ends."""
     return subprocess.run(
         [program(), *arguments],
         cwd=ROOT,
@@ -112,8 +113,8 @@ def run(*arguments: str, **options) -> subprocess.CompletedProcess:
 @contextlib.contextmanager
 def start(configuration: dict, *arguments: str, open_files: int | None = None,
           ) -> Iterator[tuple[subprocess.Popen, pathlib.Path]]:
-    """Starts `millrace serve` in the checkout's root; it does not outlive the block. Also returns
-    where its summary will be. `open_files`: its limit of open files, which it cannot raise."""
+    """Starts `millrace serve` in the checkout's root; ends it with the block. Also returns the path
+    of its summary. `open_files`: its limit of open files, which it cannot raise."""
     with _command(configuration, *arguments) as (command, summary):
         limit = [] if open_files is None else ["prlimit", f"--nofile={open_files}:{open_files}"]
         with subprocess.Popen(
@@ -133,7 +134,7 @@ def start(configuration: dict, *arguments: str, open_files: int | None = None,
 
 @contextlib.contextmanager
 def serve(configuration: dict, *arguments: str, open_files: int | None = None) -> Iterator[Server]:
-    """Runs `millrace serve` while the block runs, in the checkout's root. `open_files`: as of start()."""
+    """Runs `millrace serve` in the checkout's root during the block. `open_files`: see start()."""
     with start(configuration, *arguments, open_files=open_files) as (process, summary):
         server = stands(process)
         yield server
@@ -160,7 +161,7 @@ def serve_to_end(configuration: dict, *arguments: str) -> Ended:
 
 @contextlib.contextmanager
 def _command(configuration: dict, *arguments: str) -> Iterator[tuple[list[str], pathlib.Path]]:
-    """The command that serves the configuration, and where its summary will be."""
+    """The command that serves the configuration, and the path of its summary."""
     with tempfile.TemporaryDirectory(prefix="millrace.") as name:
         folder = pathlib.Path(name)
         # JSON is YAML.
@@ -178,7 +179,7 @@ def _command(configuration: dict, *arguments: str) -> Iterator[tuple[list[str], 
 
 
 def stands(process: subprocess.Popen) -> Server:
-    """Waits for the banner, which names the ports, and goes on reading what comes after it."""
+    """Waits for the banner with the ports, and goes on collecting later output."""
     output: list[str] = []
     lines: queue.Queue = queue.Queue()
 
@@ -204,7 +205,8 @@ def stands(process: subprocess.Popen) -> Server:
 
 
 def stop(server: Server, number: signal.Signals = signal.SIGTERM) -> None:
-    """Signals the server and checks that it ends well. What has ended well is left alone."""
+    """Signals the server and checks that it ends well. Ignores a server that has already ended
+    well."""
     if server.process.returncode == 0:
         return
     code, server.stop_s = end(server.process, number)
@@ -215,13 +217,13 @@ def stop(server: Server, number: signal.Signals = signal.SIGTERM) -> None:
 
 
 def stop_limit_s() -> float:
-    """How long SIGTERM may take on this machine, as busy as it is."""
+    """The limit from SIGTERM to the end on this machine at its current load."""
     busy = os.getloadavg()[0] / (os.cpu_count() or 1)
     return _STOP_LIMIT_S * max(1.0, busy)
 
 
 def end(process: subprocess.Popen, number: signal.Signals = signal.SIGTERM) -> tuple[int, float]:
-    """Signals the process. Returns its exit code and how many seconds it took to end."""
+    """Signals the process. Returns its exit code and the seconds until its end."""
     begin = time.monotonic()
     process.send_signal(number)
     return process.wait(PATIENCE_S), time.monotonic() - begin

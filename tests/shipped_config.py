@@ -1,4 +1,4 @@
-"""Configurations that are shipped, for tests that serve them from another folder."""
+"""Shipped configurations, for tests that serve them from another folder."""
 
 import pathlib
 
@@ -9,7 +9,7 @@ _PATHS = [("model", "weights"), ("checkpoints", "folder"), ("source", "uri")]
 
 
 def read(path: pathlib.Path) -> dict:
-    """What the file at `path` says. Its relative paths, which are relative to it, become absolute."""
+    """Reads the configuration at `path`, and makes its relative paths absolute."""
     settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     for part in [settings, *settings["streams"]]:
         for section, key in _PATHS:
@@ -20,6 +20,6 @@ def read(path: pathlib.Path) -> dict:
 
 
 def in_checkout(text: str, state: str) -> str:
-    """The text of a configuration for the image, with the paths of what the checkout has as well, and with the folder
-    `state` for what is learned."""
+    """The text of the image's configuration, with paths in the checkout and with the folder `state`
+    for learned weights."""
     return text.replace("/opt/millrace", str(ROOT)).replace("/var/lib/millrace", state)

@@ -25,7 +25,7 @@ _ROWS = 24
 @dataclasses.dataclass(frozen=True)
 class Seen:
     code: int
-    shown: str  # All that was written, as it was written.
+    shown: str  # All output, unchanged.
     columns: int
 
     @property
@@ -34,7 +34,7 @@ class Seen:
 
     @property
     def screen(self) -> list[str]:
-        """The lines as they stand at the end. Of a terminal that scrolls for ever."""
+        """The final lines of a terminal that scrolls without limit."""
         lines, row, column = [""], 0, 0
         for part in re.findall(r"\x1b\[[0-9;]*[A-Za-z]|[^\x1b]", _COLOUR.sub("", self.shown)):
             if part == "\r":
@@ -59,8 +59,8 @@ class Seen:
 
 
 def start(*arguments: str, columns: int = 80, **options) -> tuple[subprocess.Popen, int]:
-    """Starts `millrace ARGUMENTS` with standard output and error on a terminal, whose other end is
-    returned: to be read, and closed."""
+    """Starts `millrace ARGUMENTS` with standard output and error on a terminal. Returns the
+    terminal's other end, to be read and closed."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, columns, 0, 0))
     process = subprocess.Popen(
@@ -72,16 +72,16 @@ def start(*arguments: str, columns: int = 80, **options) -> tuple[subprocess.Pop
 
 
 def read(terminal: int) -> str:
-    """What comes before whoever writes there has gone."""
+    """All output until the program has closed the terminal."""
     shown = b""
-    with contextlib.suppress(OSError):  # The terminal's way to say that it was left.
+    with contextlib.suppress(OSError):  # Linux reports the closed terminal as EIO.
         while part := os.read(terminal, 4096):
             shown += part
     return shown.decode()
 
 
 def read_until(terminal: int, pattern: str) -> str:
-    """What comes up to where it matches `pattern`, in which a dot is any character."""
+    """The output up to a match of `pattern`, in which a dot matches any character."""
     shown = ""
     deadline = time.monotonic() + millrace_process.PATIENCE_S
     while not re.search(pattern, shown, re.DOTALL):
@@ -93,7 +93,7 @@ def read_until(terminal: int, pattern: str) -> str:
 
 
 def run(*arguments: str, columns: int = 80, **options) -> Seen:
-    """Runs `millrace ARGUMENTS` to its end."""
+    """Runs `millrace ARGUMENTS` until it ends."""
     process, terminal = start(*arguments, columns=columns, **options)
     try:
         shown = read(terminal)

@@ -1,4 +1,4 @@
-"""The checkpoints of the fake server: any name finds one, of the files that the test wants."""
+"""The checkpoints of the fake server: every name finds one, with the test's files."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ FILES = {"stage-0.safetensors": b"weights" * 9, "empty": b"", "manifest.json": b
 
 
 class Checkpoints(checkpoint_service_pb2_grpc.CheckpointServiceServicer):
-    """Sends `server.files`, by pieces of four bytes; then fails with `server.download_error`."""
+    """Sends `server.files` in pieces of four bytes; then fails with `server.download_error`."""
 
     def __init__(self, server: Any):
         self._server = server

@@ -1,4 +1,4 @@
-"""Checkpoints are taken, listed, gone back to, deleted and downloaded."""
+"""Checkpoints are created, listed, restored, deleted and downloaded."""
 
 import datetime
 import pathlib

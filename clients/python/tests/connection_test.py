@@ -1,4 +1,4 @@
-"""A client shows its token, trusts whom it is told to, and waits no longer than it is told to."""
+"""A client sends its token, trusts the given certificates, and keeps its time limits."""
 
 import pathlib
 import socket
@@ -39,7 +39,7 @@ class TokenTest(unittest.TestCase):
 
 
 class AddressTest(unittest.TestCase):
-    """gRPC looked for a host "http" in DNS, or knocked at port 443."""
+    """gRPC looked up a host "http" in DNS, or connected to port 443."""
 
     def test_is_a_host_and_a_port(self):
         with self.assertRaisesRegex(ValueError, "leave out http://, and write HOST:PORT"):

@@ -1,4 +1,4 @@
-"""What a server sends beside an error's words."""
+"""Details that a server sends beside an error's message."""
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
@@ -6,7 +6,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 
 def details(*messages: Message) -> bytes:
-    """A google.rpc.Status with them, as it goes over the wire."""
+    """A google.rpc.Status with the messages, in wire format."""
     status = status_pb2.Status()
     for message in messages:
         status.details.add().Pack(message)
@@ -22,7 +22,7 @@ def info(reason: str, **metadata: str) -> error_details_pb2.ErrorInfo:
 
 
 def wrong_fields(**violations: str) -> error_details_pb2.BadRequest:
-    """Fields by their names in `config`, and what is wrong with each."""
+    """Violations of fields, by their names in `config`."""
     return error_details_pb2.BadRequest(field_violations=[
         error_details_pb2.BadRequest.FieldViolation(field=f"config.{field}", description=words)
         for field, words in violations.items()])

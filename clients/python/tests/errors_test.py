@@ -1,4 +1,4 @@
-"""Errors have a class for each code, and what the server says beside its words."""
+"""Errors have a class for each code, and the server's details."""
 
 import datetime
 import unittest

@@ -1,4 +1,4 @@
-"""Clocks that stand still until somebody waits by them."""
+"""Clocks that advance only by waits."""
 
 import threading
 
@@ -6,11 +6,11 @@ import millrace
 
 
 class FakeClock(millrace.Clock):
-    """Keeps the waits that it was asked for, in seconds. Each is over at once."""
+    """Records the requested waits, in seconds. Each wait returns at once."""
 
     def __init__(self) -> None:
         self.waits: list[float] = []
-        self.step = 0.0  # It goes on by so much whenever somebody looks.
+        self.step = 0.0  # Each reading advances the clock by this.
         self._now = 1000.0
 
     def now(self) -> float:
@@ -23,7 +23,8 @@ class FakeClock(millrace.Clock):
 
 
 class StoppedClock(millrace.Clock):
-    """Time does not pass. A wait lasts until its event is set; `waiting` says that one began."""
+    """Time does not pass. A wait lasts until its event is set; `waiting` is set once a wait has
+    begun."""
 
     def __init__(self) -> None:
         self.waiting = threading.Event()

@@ -1,12 +1,12 @@
-"""A server in this process that speaks millrace.v1: a test decides what it predicts and says.
+"""A server in this process that speaks millrace.v1: the test decides its answers.
 
     with FakeServer() as server:
         server.publish()                      # A prediction of its one stream.
-        server.tell(source_state=...)         # What that is doing.
-        server.refuse("Subscribe", error)     # The next call of that name ends so.
-        server.end_calls(error)               # Those that are open do.
+        server.tell(source_state=...)         # That stream's status.
+        server.refuse("Subscribe", error)     # The next call of that name fails so.
+        server.end_calls(error)               # Open calls fail so.
 
-It keeps what it was asked (`requests`, `metadata`), by the call's name.
+It records the requests and metadata (`requests`, `metadata`), by the call's name.
 """
 
 import collections
@@ -28,7 +28,7 @@ from millrace.v1 import (checkpoint_service_pb2_grpc, frame_service_pb2_grpc,
 
 @dataclasses.dataclass(frozen=True)
 class Error:
-    """How a call fails. `details`: a google.rpc.Status on the wire."""
+    """The failure of a call. `details`: a google.rpc.Status in wire format."""
 
     code: grpc.StatusCode
     words: str = "as the test wants it"
@@ -44,16 +44,16 @@ UNAVAILABLE = Error(grpc.StatusCode.UNAVAILABLE)
 
 
 class FakeServer:
-    """See above. `run_id` tells one life of its stream from another. Thread-safe."""
+    """See above. `run_id` identifies the run of its stream. Thread-safe."""
 
     def __init__(self, run_id: str = "first", credentials: grpc.ServerCredentials | None = None):
         self.life = lives.Life(run_id)
         self.events = lives.Life(run_id)
         self.requests: dict[str, list] = collections.defaultdict(list)
         self.metadata: dict[str, dict[str, Any]] = {}
-        self.files = dict(checkpoint_service.FILES)  # Of each checkpoint.
+        self.files = dict(checkpoint_service.FILES)  # The files of each checkpoint.
         self.download_error: Error | None = None
-        self._asked = threading.Condition()  # Guards what was asked, and what is to be refused.
+        self._asked = threading.Condition()  # Guards the recorded requests and the planned refusals.
         self._refusals: dict[str, list[Error]] = collections.defaultdict(list)
         self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(16))
         self._serve()
@@ -69,7 +69,7 @@ class FakeServer:
         self.stop()
 
     def stop(self) -> None:
-        """Ends every call and connection, as a server that is restarted does. Idempotent."""
+        """Ends every call and connection, as a server's restart does. Idempotent."""
         self.life.end(UNAVAILABLE)
         self.events.end(UNAVAILABLE)
         self._server.stop(grace=None).wait()
@@ -79,7 +79,7 @@ class FakeServer:
             self.life.add(fields)
 
     def tell(self, **status: Any) -> None:
-        """What the stream is doing, as a StreamStatus of these fields. Takes a number, too."""
+        """Publishes a StreamStatus with these fields. It takes a number like a prediction."""
         self.life.add({"status": {"stream": "door", **status}})
 
     def end_calls(self, error: Error | None) -> None:
@@ -91,12 +91,12 @@ class FakeServer:
             self._refusals[name] += errors
 
     def wait_for_requests(self, name: str, count: int) -> None:
-        """Until there were so many, those refused included."""
+        """Waits for `count` requests, including refused ones."""
         with self._asked:
             self._asked.wait_for(lambda: len(self.requests[name]) >= count)
 
     def asked(self, request: Any, context: grpc.ServicerContext) -> None:
-        """Keeps the request, and ends the call where the test wants that."""
+        """Records the request, and ends the call if the test planned a refusal."""
         name = type(request).__name__.removesuffix("Request")
         with self._asked:
             copy = type(request)()

@@ -1,4 +1,4 @@
-"""The fake server's frames: each has an outcome that its id asks for."""
+"""The fake server's frames: a frame's id selects its outcome."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from millrace.v1 import (frame_service_pb2, frame_service_pb2_grpc, label_servic
 
 
 class Frames(frame_service_pb2_grpc.FrameServiceServicer):
-    """Predicts all frames but those whose ids are "drop", "skip" and "refuse"."""
+    """Predicts all frames except those with the ids "drop", "skip" and "refuse"."""
 
     def __init__(self, server: Any):
         self._server = server

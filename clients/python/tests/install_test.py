@@ -1,6 +1,6 @@
 """The package installs with pip from a checkout, as its README says, and its example runs.
 
-Nothing is downloaded: what it builds and runs with is that of the Python which runs this test.
+Nothing is downloaded: the installation uses the packages of this test's Python.
 """
 
 import os
@@ -25,14 +25,15 @@ ADDRESS = "127.0.0.1:50051"
 
 
 def copy_of_checkout(folder: pathlib.Path) -> pathlib.Path:
-    """What pip needs of it, where building leaves nothing behind. Returns the package's folder."""
+    """Copies the files that pip needs, so that the build leaves nothing in the checkout. Returns
+    the package's folder."""
     shutil.copytree(ROOT / "proto", folder / "proto")
     leave_out = shutil.ignore_patterns("build", "*.egg-info", "*_pb2*", "__pycache__")
     return shutil.copytree(PACKAGE, folder / "clients/python", ignore=leave_out)
 
 
 def fresh_python(folder: pathlib.Path) -> pathlib.Path:
-    """A Python without our package, which sees what this one has installed."""
+    """A Python without our package, but with this Python's installed packages."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     dependencies = folder / "lib" / version / "site-packages/dependencies.pth"
@@ -48,7 +49,7 @@ def pip(python: pathlib.Path, command: str, *arguments: object) -> None:
 
 
 def environment() -> dict[str, str]:
-    """This process's, without the package that this test itself imports."""
+    """This process's environment, without the package that this test itself imports."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 

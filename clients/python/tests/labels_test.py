@@ -1,4 +1,4 @@
-"""Labels go by their frames' numbers, and each has an outcome."""
+"""Labels name frames by number, and each has an outcome."""
 
 import unittest
 

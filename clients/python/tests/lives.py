@@ -1,4 +1,4 @@
-"""What the fake server has to send: a stream's life, as long as the test wants it."""
+"""The items that the fake server sends: a stream's run, as long as the test wants it."""
 
 import threading
 from collections.abc import Iterator
@@ -6,11 +6,11 @@ from typing import Any
 
 import grpc
 
-HELD = 4  # How many of the newest it holds for those who come late.
+HELD = 4  # The number of newest items that are kept for late calls.
 
 
 class Life:
-    """A growing list, numbered from 1, that any number of calls listen to. Thread-safe."""
+    """A growing list, numbered from 1, that any number of calls follow. Thread-safe."""
 
     def __init__(self, run_id: str):
         self.run_id = run_id
@@ -25,20 +25,20 @@ class Life:
             self._changed.notify_all()
 
     def end(self, error: Any) -> None:
-        """Ends all calls that listen now, with the error or with OK."""
+        """Ends all current calls, with the error or with OK."""
         with self._changed:
             self._ends += 1
             self._error = error
             self._changed.notify_all()
 
     def newest(self) -> int:
-        """The number of the newest item; 0: there is none."""
+        """The number of the newest item; 0: no item."""
         with self._changed:
             return len(self._items)
 
     def after(self, number: int, context: grpc.ServicerContext) -> Iterator[tuple[int, int, Any]]:
-        """The items after that one, each with its number and how many before it are gone. What ends
-        the calls from now on ends this one."""
+        """The items after `number`, each with its number and the number of lost items before it. A
+        later end() ends this call."""
         with self._changed:
             ends = self._ends
         context.add_callback(self._wake)

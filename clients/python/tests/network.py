@@ -5,7 +5,7 @@ import threading
 
 
 class Network:
-    """Passes bytes on between whoever connects to `address` and the server behind it.
+    """Passes bytes between clients of `address` and the server behind it.
 
     A context manager. Thread-safe.
     """
@@ -14,7 +14,7 @@ class Network:
         self._server = server
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
-        self._lost = threading.Event()  # Of the connections there are.
+        self._lost = threading.Event()  # For the current connections.
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self.connections = 0  # So far.
@@ -29,20 +29,20 @@ class Network:
         self.break_all()
 
     def lead_to(self, server: str) -> None:
-        """From the next connection on."""
+        """Sets the server for later connections."""
         with self._lock:
             self._server = server
 
     def break_all(self) -> None:
-        """Breaks every connection, without a word to either side."""
+        """Closes every connection abruptly."""
         with self._lock:
             sockets, self._sockets = self._sockets, []
         for each in sockets:
             _shut(each)
 
     def lose_all(self) -> None:
-        """From now on whatever is sent over the connections there are is lost, and neither side is
-        told, as when the power goes. New ones work."""
+        """From now on all bytes on the current connections are lost without an error, as after a
+        power cut. New connections work."""
         with self._lock:
             self._lost.set()
             self._lost = threading.Event()
@@ -77,8 +77,8 @@ def _pass_on(source: socket.socket, target: socket.socket, lost: threading.Event
             if not lost.is_set():
                 target.sendall(data)
     except OSError:
-        pass  # Broken, as the test wants it.
-    if not lost.is_set():  # Else the other side does not hear of the end, either.
+        pass  # The test broke the connection.
+    if not lost.is_set():  # A lost connection's end must not reach the other side, either.
         _shut(target)
     source.close()
 

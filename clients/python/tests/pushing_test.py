@@ -1,4 +1,4 @@
-"""Frames go out as pixels or images, and each comes back with its outcome."""
+"""Frames are sent as pixels or images, and each gets its outcome."""
 
 import datetime
 import unittest
@@ -91,7 +91,7 @@ class PushingTest(unittest.TestCase):
         with self.client.push("door", for_ever()) as outcomes:
             outcomes.wait_for_place()
             next(outcomes)
-        for _ in outcomes:  # What had come before, and no more.
+        for _ in outcomes:  # Only earlier outcomes.
             pass
 
 

@@ -1,4 +1,4 @@
-"""The services of the fake server: each keeps what it was asked, and answers with it."""
+"""The services of the fake server: each records its requests, and answers with them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from millrace.v1 import (label_service_pb2, label_service_pb2_grpc, learner_serv
 
 
 class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Sends what the test publishes."""
+    """Sends the test's predictions."""
 
     def __init__(self, server: Any):
         self._server = server
@@ -39,7 +39,7 @@ class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
                                                         status=status)
 
     def Predict(self, request, context) -> prediction_service_pb2.PredictResponse:
-        """Of several samples: each prediction's loss is its number."""
+        """For several samples, each prediction's loss is its index."""
         self._server.asked(request, context)
         if not request.samples:
             return prediction_service_pb2.PredictResponse(prediction=_prediction(0, {}))
@@ -49,7 +49,7 @@ class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
 
     def _begin(self, request, context) -> int:
         if not request.HasField("resume"):
-            return 0  # Unlike the real one: what was published before counts.
+            return 0  # Unlike the real server: earlier predictions count.
         if request.resume.run_id != self._server.life.run_id:
             context.abort(grpc.StatusCode.OUT_OF_RANGE, "another run")
         return request.resume.sequence
@@ -60,7 +60,7 @@ def _prediction(number: int, fields: dict) -> prediction_pb2.Prediction:
 
 
 class Streams(stream_service_pb2_grpc.StreamServiceServicer):
-    """Has one stream, `door`; whatever is created or updated looks like its configuration."""
+    """Has one stream, `door`; created and updated streams have the requested configuration."""
 
     def __init__(self, server: Any):
         self._server = server
@@ -100,7 +100,7 @@ class Streams(stream_service_pb2_grpc.StreamServiceServicer):
 
 
 class Labels(label_service_pb2_grpc.LabelServiceServicer):
-    """Takes the labels of even frames."""
+    """Accepts the labels of even frames."""
 
     def __init__(self, server: Any):
         self._server = server
@@ -121,7 +121,7 @@ def _outcome(frame_number: int) -> label_service_pb2.LabelOutcome:
 
 
 def _learner_method(name: str, state: int):
-    """A method that answers with a learner in that state, changed as the request wants it."""
+    """A method that answers with a learner in that state, changed as requested."""
     response = getattr(learner_service_pb2, f"{name}LearnerResponse")
 
     def method(self, request, context):
@@ -138,7 +138,7 @@ def _learner_method(name: str, state: int):
 
 
 class Learners(learner_service_pb2_grpc.LearnerServiceServicer):
-    """Each call answers with a learner that does what was asked."""
+    """Each call answers with a learner in the requested state."""
 
     def __init__(self, server: Any):
         self._server = server

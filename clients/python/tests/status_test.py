@@ -1,4 +1,4 @@
-"""Who waits for predictions learns why none come."""
+"""A client that waits for predictions learns why there are none."""
 
 import datetime
 import unittest
@@ -91,7 +91,7 @@ class StatusTest(unittest.TestCase):
         self.assertEqual((prediction.sequence, prediction.dropped), (3, 0))
 
     def test_restarted_is_not_forgotten_before_a_prediction_says_it(self):
-        self.server.life.run_id = ""  # It tells no place to go on from.
+        self.server.life.run_id = ""  # The server sends no resume point.
         predictions = self.client.predictions()
         self.server.publish()
         next(predictions)

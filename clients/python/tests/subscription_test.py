@@ -1,4 +1,4 @@
-"""A subscription goes on after a lost connection, says what was lost, and gives up in time."""
+"""A subscription resumes after a lost connection, reports losses, and gives up in time."""
 
 import threading
 import unittest
@@ -67,7 +67,7 @@ class SubscriptionTest(unittest.TestCase):
         next(predictions)
         for lost_so_far in (6, 12):
             self.server.end_calls(UNAVAILABLE)
-            self.server.publish(10)  # It holds four.
+            self.server.publish(10)  # The server holds four.
             first, *_, last = [next(predictions) for _ in range(4)]
             self.assertEqual((first.dropped, first.dropped_total), (6, lost_so_far))
             self.assertEqual((last.dropped, last.dropped_total), (0, lost_so_far))
@@ -130,7 +130,7 @@ class SubscriptionTest(unittest.TestCase):
             next(predictions)
         self.assertIsInstance(lost.exception.__cause__, millrace.Unavailable)
         self.assertEqual([round(wait, 9) for wait in self.clock.waits], [0.2, 0.4, 0.8, 0.6])
-        self.assertEqual(list(predictions), [])  # It is over.
+        self.assertEqual(list(predictions), [])  # It has ended.
 
     def test_may_give_up_at_once(self):
         self.server.refuse("Subscribe", UNAVAILABLE)
@@ -144,7 +144,7 @@ class SubscriptionTest(unittest.TestCase):
             next(self.client(give_up_after=0).predictions())
 
     def test_a_call_that_stood_for_long_was_no_try_in_vain(self):
-        self.clock.step = 3600.0  # Each call lasts for an hour, and nothing comes of it.
+        self.clock.step = 3600.0  # Each call lasts an hour without an answer.
         self.server.refuse("Subscribe", *[UNAVAILABLE] * 3)
         self.server.publish()
         next(self.client(give_up_after=60.0).predictions())
@@ -168,7 +168,7 @@ class SubscriptionTest(unittest.TestCase):
 
 
 class CloseTest(unittest.TestCase):
-    """Whoever waits in another thread is woken."""
+    """close() wakes a waiting thread."""
 
     def setUp(self):
         self.server = self.enterContext(fake_server.FakeServer())
@@ -204,7 +204,7 @@ class CloseTest(unittest.TestCase):
 
     def test_closing_the_client_ends_them_all(self):
         predictions, events = self.client.predictions(), self.client.watch()
-        next(events)  # The stream that exists.
+        next(events)  # The EXISTS event.
         readers = [self.read_to_the_end(predictions), self.read_to_the_end(events)]
         self.client.close()
         for reader in readers:

@@ -1,4 +1,4 @@
-"""A token is checked before gRPC sees it, and nothing that is wrong with one repeats it."""
+"""A token is checked before gRPC sees it, and no error message repeats a wrong one."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ import millrace
 
 SECRET = "b2F1c3RpbmctdGhhdC1ub2JvZHktZ3Vlc3Nlcw=="
 
-# What a file holds, and what is said of it.
+# A file's content, and the expected error.
 BAD = {
     "is empty": [b"", b" \r\n\n"],
     "is a server's list of tokens": [
@@ -41,7 +41,7 @@ class TokenFileTest(unittest.TestCase):
         return self.enterContext(millrace.Client(self.server.address, **options))
 
     def refusal(self, **options) -> str:
-        """What a client says of it; all of the traceback is looked at for the secret."""
+        """The client's error; checks that the whole traceback does not contain the secret."""
         with self.assertRaises((ValueError, OSError)) as refused:
             self.client(**options)
         said = "".join(traceback.format_exception(refused.exception))

@@ -1,4 +1,4 @@
-"""The client's enums are the protos', and grow without harm."""
+"""The client's enums equal the protos', and tolerate new values."""
 
 import math
 import unittest
@@ -23,7 +23,7 @@ ENUMS = {
 
 
 def without_prefix(wire) -> dict[str, int]:
-    """The values' names, as in the client: without the UNSPECIFIED one's prefix."""
+    """The values' names as in the client: without the UNSPECIFIED value's prefix."""
     prefix = wire.Name(0).removesuffix("UNSPECIFIED")
     return {name.removeprefix(prefix): number for name, number in wire.items()}
 

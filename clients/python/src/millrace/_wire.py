@@ -57,8 +57,8 @@ def _get(message: Message, field: str, kind: type[_Kind]) -> _Kind | None:
 
 
 def explained_share(loss: float, loss_no_motion: float) -> str:
-    """"explains 26 % of the motion", for people. Empty where there is no loss of no motion, or a
-    loss is not finite."""
+    """The text "explains 26 % of the motion". Empty if there is no no-motion loss, or a loss is not
+    finite."""
     percent = 100 * (1 - loss / loss_no_motion) if loss_no_motion > 0 else math.nan
     if not math.isfinite(percent):
         return ""
