@@ -11,10 +11,11 @@
 
 namespace millrace::service {
 
-/// OK if the TLS files are valid. NOT_FOUND if a file cannot be read. INVALID_ARGUMENT if a file
-/// has no certificate or key, the key does not match the certificate or is readable by every user
-/// of this machine, or the certificate or all of the clients' authorities have expired. Messages
-/// name the configuration's key and the file.
+/// OK if the TLS files are valid. NOT_FOUND if a file cannot be read. INVALID_ARGUMENT if
+/// - a file has no certificate or no key,
+/// - the key does not match the certificate, or every user of this machine can read it,
+/// - the certificate has expired, or all of the clients' authorities have.
+/// Messages name the configuration's key and the file.
 [[nodiscard]] absl::Status CheckTls(const GrpcSecurity::Tls& tls);
 
 /// Plain text, or TLS whose files are read again every second for new connections. While key and

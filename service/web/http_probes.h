@@ -1,11 +1,13 @@
 // Answers monitoring systems: /metrics, and the probes /startupz, /healthz and /readyz, which do
 // not wait for /metrics.
 //
-// /startupz answers 200 as soon as the server answers at all: the web server starts after all
-// streams. /healthz answers 200 while the process works, else 503 with one line for each reason;
-// see Liveness. It queries every stream, so a deadlocked stream keeps it from answering. Restart
-// the server if /healthz answers 503 or does not answer. /readyz answers 200 while the server
-// should get requests, else 503 with one line for each reason; see JudgeReadiness().
+// - /startupz answers 200 as soon as the server answers at all: the web server starts after all
+//   streams.
+// - /healthz answers 200 while the process works, else 503 with one line for each reason; see
+//   Liveness. It queries every stream, so a deadlocked stream keeps it from answering. Restart the
+//   server if /healthz answers 503 or does not answer.
+// - /readyz answers 200 while the server should get requests, else 503 with one line for each
+//   reason; see JudgeReadiness().
 #pragma once
 
 #include <atomic>

@@ -33,9 +33,9 @@ struct WatchChannel {
   std::string authorization = {};
 };
 
-/// Connects on first use. Fails with NOT_FOUND or INVALID_ARGUMENT, and a remedy, if the address is
-/// a browser's URL or has no port, if a file is invalid, or if a token would leave this machine in
-/// plain text.
+/// Connects on first use. Fails with NOT_FOUND or INVALID_ARGUMENT, and a remedy, for an invalid
+/// address (a browser's URL, or no port) or an invalid file. Fails so, too, if a token would leave
+/// this machine in plain text.
 [[nodiscard]] absl::StatusOr<WatchChannel> OpenWatchChannel(const std::string& address,
                                                             const WatchSecurity& security);
 

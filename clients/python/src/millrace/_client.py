@@ -90,8 +90,8 @@ class Client:
     def predict(self, stream: str, pictures: Sequence[Picture] | None = None, *,
                 samples: Sequence[Sequence[Picture]] | None = None, parts: Parts | None = None,
                 timeout: float | None = None) -> Prediction | list[Prediction]:
-        """The current model's prediction for your own pictures, the oldest first: two for optical
-        flow, three if the stream predicts the next frame, one if it learns from labels. The model
+        """The current model's prediction for your own pictures, the oldest first. Optical flow
+        needs two, predicting the next frame needs three, learning from labels needs one. The model
         learns nothing from them. `samples` is a list of such `pictures`, at most 64; the
         predictions have the same order. Raises InvalidArgument, which names each wrong sample by
         its number. `parts` as for latest(); `timeout` overrides the client's."""

@@ -43,8 +43,8 @@ class StreamEvent:
     source_state: SourceState
     learner_state: LearnerState
     cause: str
-    # The work that the stream drops after the event because its camera sends more than the model
-    # has time for, the same in words, and the configuration's values that end the overload.
+    # The stream's overload after the event: its kind, the dropped work in words, and the
+    # configuration's values that end it.
     overload: OverloadKind
     overload_cause: str
     overload_remedy: str
