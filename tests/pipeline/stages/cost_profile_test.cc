@@ -10,7 +10,7 @@
 
 #include "pipeline/device/live_bytes.h"
 #include "pipeline/flow/flow_profile.h"
-#include "small_chain.h"
+#include "tests/pipeline/support/small_chain.h"
 
 namespace millrace::pipeline {
 namespace {
