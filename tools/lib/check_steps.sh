@@ -3,7 +3,7 @@
 # time did not suffice for may return $exit_incomplete. Sourced by tools/check.
 
 # shellcheck disable=SC2034  # tools/check walks through it.
-steps=(format spelling types protos scripts dockerfile kubernetes prometheus slow chaos hostile tsan fuzz clang asan tidy)
+steps=(format spelling words types protos scripts dockerfile kubernetes prometheus slow chaos hostile tsan fuzz clang asan tidy)
 exit_incomplete=75
 
 venv_bin=$root/.deps/venv/bin
@@ -36,6 +36,9 @@ step_spelling() {
   tracked ':!*.safetensors' ':!tests/fuzz/corpus/*' ':!*.png' ':!*.svg' ':!tools/requirements-*.txt' |
     xargs -r "$venv_bin/codespell" --ignore-words tools/codespell-words.txt
 }
+
+# The wording of documentation and of headers' comments, by the rules of tools/words.
+step_words() { "$venv_bin/python" tools/check-words; }
 
 # The Python client, as pip builds it, and what its users are shown: each README's first example.
 step_types() (

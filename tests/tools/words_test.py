@@ -1,0 +1,97 @@
+"""tools/check-words on files made for it: what it finds, and what is no prose."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+LONG = "One " + "long " * 23 + "sentence here."
+
+
+class WordsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="millrace-words.")
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        shutil.copytree(SOURCE / "tools", self.root / "tools")
+
+    def check(self, name: str, text: str, *options: str) -> subprocess.CompletedProcess:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        names = [] if "--messages" in options else [name]
+        return subprocess.run([sys.executable, self.root / "tools/check-words", *options, *names],
+                              cwd=self.root, capture_output=True, text=True)
+
+    def assert_found(self, run: subprocess.CompletedProcess, *found: str) -> None:
+        self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+        lines = run.stdout.splitlines()[:-1]
+        self.assertEqual(len(lines), len(found), run.stdout)
+        for line, start in zip(lines, found):
+            self.assertTrue(line.startswith(start), f"{line!r} does not start with {start!r}")
+
+    def assert_clean(self, run: subprocess.CompletedProcess) -> None:
+        self.assertEqual((run.returncode, run.stdout), (0, ""), run.stderr)
+
+    def test_finds_a_phrase_with_its_line(self):
+        run = self.check("a.md", "# A page\n\nThe server answers.\n\nWhoever asks gets it.\n")
+        self.assert_found(run, "a.md:5: Phrases: 'Whoever'")
+
+    def test_finds_a_phrase_in_a_table_and_in_a_heading(self):
+        run = self.check("a.md", "# Those that wait\n\n| a | so many |\n")
+        self.assert_found(run, "a.md:1: Phrases: 'Those that'", "a.md:3: Phrases: 'so many'")
+
+    def test_names_the_better_term(self):
+        self.assert_found(self.check("a.md", "It runs for ever.\n"), "a.md:1: Terms: write 'forever'")
+
+    def test_counts_the_words_of_a_sentence_over_line_ends(self):
+        run = self.check("a.md", LONG.replace(" long long", "\nlong long", 3) + " Short one.\n")
+        self.assert_found(run, "a.md:1: Sentences: a sentence of 26 words")
+        self.assert_clean(self.check("a.md", LONG.replace("One ", "") + " Short one.\n"))
+
+    def test_a_list_item_begins_a_sentence(self):
+        half = " ".join(LONG.split()[:15])
+        self.assert_clean(self.check("a.md", f"- {half}\n- {half}\n"))
+
+    def test_counts_semicolons(self):
+        self.assert_found(self.check("a.md", "One; two; three.\n"), "a.md:1: Semicolons: a sentence with 2")
+
+    def test_code_links_tables_and_what_is_switched_off_are_no_prose(self):
+        self.assert_clean(self.check("a.md", f"""
+`whoever` and [a link](whoever.md).
+
+    whoever
+
+```
+whoever
+```
+
+| {LONG} |
+
+<!-- words: off -->
+whoever
+<!-- words: on -->
+
+The server answers.
+"""))
+
+    def test_reads_the_comments_of_headers_and_not_their_code(self):
+        header = f"// Nobody calls it.\n#pragma once\n/// {LONG}\nint whoever;  // Those that wait.\n"
+        self.assert_found(self.check("a.h", header), "a.h:1: Phrases", "a.h:4: Phrases")
+        self.assert_found(self.check("a.h", header, "--all-rules"),
+                          "a.h:1: Phrases", "a.h:3: Sentences", "a.h:4: Phrases")
+
+    def test_drawings_in_comments_are_no_prose(self):
+        self.assert_clean(self.check("a.h", "// A drawing:\n//\n//   whoever   0\n//   0 -> those that\n"))
+
+    def test_reads_messages_on_demand(self):
+        subprocess.run(["git", "init", "--quiet"], cwd=self.root, check=True)
+        run = self.check("base/a.cc", 'Say("whoever " "asks it");\n// Whoever.\n', "--messages")
+        self.assert_found(run, "base/a.cc:1: Phrases: 'whoever'")
+
+
+if __name__ == "__main__":
+    unittest.main()
