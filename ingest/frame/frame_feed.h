@@ -18,7 +18,7 @@ namespace millrace::ingest {
 /// A picture from a decoder, with its times.
 struct DecodedPicture {
   std::shared_ptr<const Picture> picture;  ///< Shared, because the next frames keep it.
-  /// As in Frame. Absent where the stream has none.
+  /// As in Frame. Absent in a stream without times.
   std::optional<std::chrono::nanoseconds> stream_time;
   std::optional<std::chrono::nanoseconds> duration;
   std::optional<std::chrono::nanoseconds> camera_time;

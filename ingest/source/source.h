@@ -30,7 +30,7 @@ enum class Transport { kTcp, kUdp, kAuto };
 /// any. `test:` has no decoder.
 enum class HardwareDecode { kAuto, kRequire, kOff };
 
-/// The login for an RTSP camera whose URI has none. The password is in a file (without a line break
+/// The login for an RTSP camera whose URI lacks it. The password is in a file (without a line break
 /// at its end) or in an environment variable, and is read at each connection. If it is missing when
 /// the source is opened, opening fails, because the name is probably wrong. If it is missing later,
 /// the connection fails, and the next one reads it again.

@@ -17,7 +17,7 @@ struct CheckpointFacts {
   /// The seed that, with a sample's number, determines all random numbers. nullopt: not recorded.
   std::optional<std::uint64_t> seed = {};
   /// The schedule, the samples of its plan's pattern, and the pattern as PatternText() writes it.
-  /// For human readers: a resumed learner plans anew.
+  /// For human readers: a resumed learner plans again.
   std::string schedule = {};
   int samples_per_pattern = 1;
   std::string pattern = {};

@@ -1,4 +1,4 @@
-// A robust mean of a stream of non-negative values, some of which may be outliers.
+// A robust mean of a stream of non-negative values, with occasional outliers.
 #pragma once
 
 #include <algorithm>

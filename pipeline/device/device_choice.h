@@ -12,7 +12,7 @@ struct DeviceChoice {
   /// In the form of DevicesNamed().
   std::vector<std::string> names = {};
   /// A description for the log: "cuda:0, NVIDIA H100 80GB HBM3", "the CPU, as there is no NVIDIA
-  /// driver (libcuda.so.1)". Says why the first GPU has no kernels of our own, if it has none.
+  /// driver (libcuda.so.1)". Says why the first GPU has no kernels of our own, if so.
   /// Empty if the user asked only for the CPU.
   std::string where = {};
 };

@@ -39,7 +39,7 @@ using MakeGraphPool = GraphPool* (*)(at::Device device);
 /// A new pool on a GPU. FAILED_PRECONDITION, with the reason, if no module makes pools.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<GraphPool>> NewGraphPool(at::Device device);
 
-/// Registers the function that makes pools, or the reason why there is none. Thread-safe.
+/// Registers the function that makes pools, or the reason why there are no pools. Thread-safe.
 void SetGraphPools(absl::StatusOr<MakeGraphPool> make);
 
 }  // namespace millrace::pipeline

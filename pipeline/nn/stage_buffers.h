@@ -64,7 +64,7 @@ class StageBuffers {
   };
 
  private:
-  // Read anew each time: a forward may replace a buffer by another tensor.
+  // Read each time: a forward may replace a buffer by another tensor.
   [[nodiscard]] std::vector<at::Tensor> buffers() const { return stage_.buffers(); }
   [[nodiscard]] Tensors Gather(Forward forward);
   void Move(absl::FunctionRef<void()> by);

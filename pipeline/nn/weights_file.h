@@ -19,7 +19,7 @@ namespace millrace::pipeline {
 [[nodiscard]] absl::Status SaveWeights(const LayerChain& network, const std::string& path);
 
 /// Reads the parameters of `network` from `path`, which SaveWeights() or torch.save() wrote.
-/// Changes all of them or, on failure, none of them. Fails with NOT_FOUND if the file does not
+/// Changes all of them or, on failure, no parameter. Fails with NOT_FOUND if the file does not
 /// exist, and DATA_LOSS if it is damaged. Fails with FAILED_PRECONDITION if it belongs to another
 /// network, or this program did not write it.
 [[nodiscard]] absl::Status LoadWeights(const std::string& path, LayerChain& network);

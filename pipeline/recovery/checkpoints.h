@@ -81,7 +81,7 @@ class Checkpoints {
 
   /// The newest checkpoint that is complete and intact. Fails with FAILED_PRECONDITION if it
   /// belongs to another network or version, naming the difference; the user must decide whether to
-  /// start anew. Temporarily unreadable checkpoints may be intact: Write() never removes them.
+  /// start again. Temporarily unreadable checkpoints may be intact: Write() never removes them.
   [[nodiscard]] absl::StatusOr<Found> Read();
 
   /// Moves the damaged checkpoints of Read() into a folder `damaged-` with the time, where no new

@@ -22,7 +22,7 @@ struct ChannelTensors {
 /// The gradients of a channel's tensors of one sample.
 struct ChannelGradients {
   ChannelTensors of = {};
-  /// Whether the gradients are valid. If false, one was not finite or none was made; no stage
+  /// Whether the gradients are valid. If false, one was not finite or is missing; no stage
   /// learns from them.
   bool real = false;
 };

@@ -27,7 +27,7 @@ class StageWork {
   struct Options {
     int number = 1;
     const Stage& stage;
-    /// The stage's own loss; null if it has none. Outlives this object.
+    /// The stage's own loss; null without one. Outlives this object.
     const Judge* judge = nullptr;
     bool by_mini_batch = false;
     std::uint64_t seed = 0;

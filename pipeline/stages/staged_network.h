@@ -102,7 +102,7 @@ class StagedNetwork {
   void Admit(std::int64_t sample, const at::Tensor& input);
 
   /// Runs one operation. A gradient that is not finite stops here: the stages before get one that
-  /// is marked as invalid, and none of them learns from the sample. On a GPU it goes on to them,
+  /// is marked as invalid, and no stage learns from the sample. On a GPU it goes on to them,
   /// and their optimizers refuse it, together with the gradients that it was added to. Returns
   /// false for a backward without a valid gradient, and for an update without one to apply. Throws
   /// a StepError with the code of FailureOf() (device_failure.h).

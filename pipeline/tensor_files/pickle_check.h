@@ -11,7 +11,7 @@
 
 namespace millrace::pipeline {
 
-/// Walks through the instructions and executes none of them. Fails with INVALID_ARGUMENT, in words
+/// Walks through the instructions without executing them. Fails with INVALID_ARGUMENT, in words
 /// that follow the file's name, if an instruction
 /// - needs bytes past the end, or a value that does not exist,
 /// - gives a value a number that is larger than any pickle of this size can need,

@@ -1,5 +1,5 @@
 // The configuration of a stream that learns from labels: the keys that its `model.task` adds and
-// those that it forbids.
+// the keys that it forbids.
 #pragma once
 
 #include <optional>

@@ -99,7 +99,7 @@ class FrameLabels {
   [[nodiscard]] absl::Status Add(std::int64_t frame, const ClientLabel& label,
                                  std::int64_t received) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The name of a class; empty if it has none or the class does not exist.
+  /// The name of a class; empty without a name, or if the class does not exist.
   [[nodiscard]] std::string NameOf(int number) const;
 
   [[nodiscard]] LabelCounts counts() const ABSL_LOCKS_EXCLUDED(mu_);

@@ -79,7 +79,7 @@ class BudgetGate {
 
   using Loads = std::map<std::string, StreamLoad>;  // By stream name.
 
-  /// The loads of all running streams except `stream`. Calls the streams, one of which may hang.
+  /// The loads of all running streams except `stream`. Calls the streams, and one stream may hang.
   [[nodiscard]] Loads RunningBeside(const std::string& stream) const ABSL_LOCKS_EXCLUDED(mu_);
   /// `running`, combined with the held loads of streams other than `stream`.
   [[nodiscard]] std::vector<StreamLoad> WithHeld(Loads running, const std::string& stream) const

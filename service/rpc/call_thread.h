@@ -20,7 +20,7 @@ class CallThread {
     /// Threads after the first start on demand, when all others are busy and the system has a
     /// thread left. They stay.
     std::size_t most_threads = 1;
-    /// The threads' niceness as in nice(1), up to 19; a higher value gives way to other work. 0:
+    /// The threads' niceness as in nice(1), up to 19; a higher value yields to other work. 0:
     /// the niceness of the creating thread.
     int niceness = 0;
     /// The error of a call when too many others wait.

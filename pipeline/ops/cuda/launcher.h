@@ -20,7 +20,7 @@ struct Kernels {
   bool (*run_on)(at::Device device);
 };
 
-/// Registers the module for the whole program, or the reason why there is none. Thread-safe.
+/// Registers the module for the whole program, or the reason why there is no module. Thread-safe.
 void SetKernels(const Kernels* kernels);
 void SetNoKernels(std::string why);
 

@@ -28,7 +28,7 @@ struct PlanCut {
 [[nodiscard]] bool LeavesRunsOpen(const PlanRequest& request);
 
 /// Runs of layers spread over the devices, neighbours or not. Fails as CutForPlan() does. Also
-/// fails with INVALID_ARGUMENT if every solution has so many runs that their copies cost more than
+/// fails with INVALID_ARGUMENT if every solution has too many runs: their copies cost more than
 /// they gain. REQUIRES: LeavesRunsOpen(request).
 [[nodiscard]] absl::StatusOr<PlanCut> ScatterForPlan(const pipeline::NetworkCosts& costs,
                                                      const PlanRequest& request);
