@@ -1,8 +1,8 @@
 // A 3x3 convolution with its bias and its leaky ReLU in one operator.
 //
 // On maps as small as a flow network's, LibTorch spends as much time around the products as on
-// them. It chooses a kernel, lays weights out again, and passes over each map again for the bias and
-// the ReLU, forward and backward.
+// them. It chooses a kernel, lays weights out again, and passes over each map again for the bias
+// and the ReLU, forward and backward.
 #pragma once
 
 #include <ATen/core/Tensor.h>
