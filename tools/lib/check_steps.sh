@@ -3,7 +3,7 @@
 # time did not suffice for may return $exit_incomplete. Sourced by tools/check.
 
 # shellcheck disable=SC2034  # tools/check walks through it.
-steps=(format spelling words types protos scripts dockerfile kubernetes prometheus slow chaos hostile tsan fuzz clang asan tidy)
+steps=(format spelling words layers types protos scripts dockerfile kubernetes prometheus slow chaos hostile tsan fuzz clang asan tidy)
 exit_incomplete=75
 
 venv_bin=$root/.deps/venv/bin
@@ -39,6 +39,9 @@ step_spelling() {
 
 # The wording of documentation and of headers' comments, by the rules of tools/words.
 step_words() { "$venv_bin/python" tools/check-words; }
+
+# Which folders include which, and the picture of them in docs/architecture.md.
+step_layers() { tools/rooms --check; }
 
 # The Python client, as pip builds it, and what its users are shown: each README's first example.
 step_types() (
