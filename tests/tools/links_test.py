@@ -1,4 +1,4 @@
-"""Every relative link in the documentation leads somewhere."""
+"""Every relative link in the documentation leads somewhere, and functions are in the files that they are named with."""
 
 import pathlib
 import re
@@ -6,6 +6,8 @@ import subprocess
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# [`file.cc`](../file.cc) `Class::Function()`
+FUNCTION = re.compile(r"\]\(([^)\s]+\.(?:cc|h))\) `(?:\w+::)*(\w+)\(\)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<img[^>]*src=\"([^\"]+)\"")
 
 
@@ -28,6 +30,13 @@ class LinksTest(unittest.TestCase):
         broken = [f"{page.relative_to(ROOT)}: {target}" for page in pages() for target in links_of(page)
                   if not (page.parent / target).exists()]
         self.assertEqual(broken, [])
+
+    def test_every_function_is_in_the_file_that_it_is_named_with(self):
+        named = [(page, *match.groups()) for page in pages() for match in FUNCTION.finditer(page.read_text())]
+        self.assertGreater(len(named), 30)
+        missing = [f"{page.relative_to(ROOT)}: {file} has no {function}()" for page, file, function in named
+                   if not re.search(rf"\b{function}\(", (page.parent / file).read_text())]
+        self.assertEqual(missing, [])
 
 
 if __name__ == "__main__":
