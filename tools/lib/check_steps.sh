@@ -84,7 +84,7 @@ step_prometheus() {
   "$promtool" check config deploy/prometheus/prometheus.yml
 }
 
-# Those that the gate's `make test` leaves out.
+# The tests that `make test TESTS=quick` leaves out.
 step_slow() {
   tools/build release --tests
   tools/run-tests release --second-try -L '^slow$'
