@@ -52,9 +52,8 @@ struct StreamConfig {
   ScoreConfig scores;
   /// The stream's entry as its author wrote it, as a JSON object.
   std::string entry = "{}";
-  /// The effective settings as JSON, including the ones that the entry leaves out. Equal for
-  /// streams with equal settings, however their entries are written. An empty object if no entry
-  /// was read.
+  /// The effective settings as JSON, the entry's and the defaults. Equal for streams with equal
+  /// settings, however their entries are written. An empty object if no entry was read.
   std::string in_force = "{}";
   /// Base of the relative paths in the entry: the configuration file's folder, even if a client
   /// wrote the entry. Empty: the working folder.
