@@ -56,6 +56,11 @@ class WordsTest(unittest.TestCase):
         half = " ".join(LONG.split()[:15])
         self.assert_clean(self.check("a.md", f"- {half}\n- {half}\n"))
 
+    def test_a_list_of_includes_is_no_sentence(self):
+        folders = ", ".join(f"`pipeline/{word}`" for word in LONG.split())
+        self.assert_clean(self.check("a.md", f"**Threads.** One.\n**May include** {folders}.\n"))
+        self.assert_found(self.check("a.md", f"The caller may include {folders}.\n"), "a.md:1: Sentences")
+
     def test_counts_semicolons(self):
         self.assert_found(self.check("a.md", "One; two; three.\n"), "a.md:1: Semicolons: a sentence with 2")
 
