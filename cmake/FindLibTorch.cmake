@@ -1,7 +1,7 @@
 # Finds LibTorch: in MILLRACE_LIBTORCH (a folder with lib/ and include/), or where set-up unpacked it.
 #
-# Targets: LibTorch::headers, LibTorch::cpu, and LibTorch::cuda when MILLRACE_WITH_CUDA is on. LibTorch's own package file is of no use: it
-# stops where there is no CUDA toolkit.
+# Targets: LibTorch::headers, LibTorch::cpu, and LibTorch::cuda when MILLRACE_WITH_CUDA is on. We cannot use LibTorch's own package file:
+# it fails without a CUDA toolkit.
 set(MILLRACE_LIBTORCH "$ENV{MILLRACE_LIBTORCH}" CACHE PATH
     "Your own LibTorch: a folder with lib/ and include/. Empty: the one that set-up unpacked")
 if(MILLRACE_LIBTORCH)
@@ -16,7 +16,7 @@ if(MILLRACE_WITH_CUDA)
 endif()
 set(_libtorch_required LIBTORCH_INCLUDE)
 find_path(LIBTORCH_INCLUDE ATen/ATen.h HINTS ${_libtorch_root}/include NO_DEFAULT_PATH)
-# CUDA's runtime headers, which the wheels bring along.
+# CUDA's runtime headers, which the wheels contain.
 find_path(LIBTORCH_CUDA_INCLUDE cuda_runtime_api.h
   HINTS ${_libtorch_root}/../nvidia/cu13/include ENV CUDA_HOME PATH_SUFFIXES include
   PATHS /usr/local/cuda/include)

@@ -1,20 +1,20 @@
-# Enables the language CUDA if a nvcc of LibTorch's CUDA works here; otherwise sets MILLRACE_WHY_NO_KERNELS to the reason.
-set(millrace_cuda_major 13) # Of LibTorch's CUDA runtime, which runs what nvcc makes.
+# Enables the language CUDA if an nvcc of LibTorch's CUDA works here; otherwise sets MILLRACE_WHY_NO_KERNELS to the reason.
+set(millrace_cuda_major 13) # The version of LibTorch's CUDA runtime, which runs the code of nvcc.
 set(MILLRACE_WHY_NO_KERNELS "")
 
-# millrace_leave_kernels_out(<why>): stops where they were asked for.
+# millrace_leave_kernels_out(<why>): fails if MILLRACE_WITH_CUDA requires the kernels.
 macro(millrace_leave_kernels_out why)
   set(MILLRACE_WHY_NO_KERNELS "${why}")
   if(MILLRACE_WITH_CUDA)
     message(FATAL_ERROR "${why}: install CUDA ${millrace_cuda_major} with its headers, set CUDA_HOME to its folder (or CMAKE_CUDA_COMPILER to its nvcc, in a new build folder), or leave MILLRACE_WITH_CUDA off")
   endif()
   message(STATUS "Kernels for GPUs are left out: ${why}")
-  file(REMOVE ${PROJECT_BINARY_DIR}/lib/libmillrace_cuda_kernels.so) # Of a build before.
+  file(REMOVE ${PROJECT_BINARY_DIR}/lib/libmillrace_cuda_kernels.so) # From an earlier build.
 endmacro()
 
-# millrace_add_cuda_module(<name> <file>...): what the program loads on top of LibTorch's part for CUDA. Its headers are enough to build it,
-# which come with LibTorch; what it names is there when it is loaded. There are two (millrace_cuda, millrace_cuda_kernels), so that another
-# version of CUDA's runtime than nvcc's costs the kernels only.
+# millrace_add_cuda_module(<name> <file>...): a module that the program loads after LibTorch's part for CUDA. The build needs only LibTorch's
+# headers; the symbols are there when the program loads it. There are two modules (millrace_cuda, millrace_cuda_kernels): if the version of
+# CUDA's runtime is not nvcc's, only the kernels are lost.
 function(millrace_add_cuda_module name)
   add_library(${name} MODULE ${ARGN})
   set_target_properties(${name} PROPERTIES
@@ -29,13 +29,13 @@ if(MILLRACE_STRICT_TARGETS_ONLY)
   return()
 endif()
 
-# A compiler that the user has named goes first; others are looked for anew each time.
+# A compiler that the user names has priority. CMake searches other compilers again each time.
 if(CMAKE_CUDA_COMPILER)
   set(millrace_nvcc "${CMAKE_CUDA_COMPILER}")
 elseif(NOT "$ENV{CUDACXX}" STREQUAL "")
   separate_arguments(millrace_nvcc UNIX_COMMAND "$ENV{CUDACXX}")
 else()
-  # The last one is set-up's, which comes with LibTorch's part for CUDA.
+  # The last path is that of set-up, which downloads nvcc with LibTorch's part for CUDA.
   find_program(millrace_nvcc nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin
     PATHS /usr/local/cuda/bin ${PROJECT_SOURCE_DIR}/.deps/libtorch/nvidia/cu13/bin NO_CACHE)
 endif()
@@ -54,7 +54,7 @@ elseif(NOT CMAKE_MATCH_1 EQUAL millrace_cuda_major)
   return()
 endif()
 
-# Tried in a project of its own, once: a toolkit that does not work must not stop a build that can do without.
+# Tries the toolkit once, in a separate project: a broken toolkit must not stop a build that does not need it.
 if(NOT EXISTS ${CMAKE_BINARY_DIR}/CMakeFiles/${CMAKE_VERSION}/CMakeCUDACompiler.cmake)
   if(CMAKE_CUDA_HOST_COMPILER)
     set(ENV{CUDAHOSTCXX} "${CMAKE_CUDA_HOST_COMPILER}")
@@ -72,11 +72,11 @@ if(NOT EXISTS ${CMAKE_BINARY_DIR}/CMakeFiles/${CMAKE_VERSION}/CMakeCUDACompiler.
   endif()
 endif()
 
-# A100; H100 and H200; B200. Newer ones translate what is there for the newest.
+# A100; H100 and H200; B200. Newer GPUs translate the code of the newest.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80 90 100)
 endif()
-# CMake 3.25 does not know that CUDA 13 speaks it.
+# CMake 3.25 does not know that CUDA 13 supports C++20.
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA_STANDARD 20)

@@ -1,4 +1,4 @@
-# The libraries of others that Millrace links. Tests look for theirs in tests/CMakeLists.txt.
+# The third-party libraries that Millrace links. tests/CMakeLists.txt finds the libraries of tests.
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
 find_package(Boost 1.74 REQUIRED) # Headers alone: Asio and Beast.

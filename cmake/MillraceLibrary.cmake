@@ -1,11 +1,11 @@
 # millrace_library(<folder> SOURCES <file>... [DEPENDS <folder>...] [USES <folder>...]
 #                  [LINKS <target>...] [PRIVATE_LINKS <target>...])
 #
-# The one library of a folder: millrace::pipeline_plan of pipeline/plan. DEPENDS names the folders that its headers include, USES those that
-# only its sources include; LINKS and PRIVATE_LINKS name libraries of others likewise.
+# The library of a folder: millrace::pipeline_plan of pipeline/plan. DEPENDS names the folders that its headers include, USES the folders
+# that only its sources include. LINKS and PRIVATE_LINKS do the same for third-party libraries.
 #
-# Each library has an include root of its own, which shows its folder and nothing else. So an include of a folder that is not linked does
-# not compile. A folder within a folder (pipeline/ops/cpu) is seen by all that link the outer one.
+# Each library has its own include root, which shows only its folder. So an include of a folder that is not linked does not compile. A
+# folder within a folder (pipeline/ops/cpu) is visible to all targets that link the outer one.
 function(millrace_include_root folder out)
   string(REPLACE "/" "_" name ${folder})
   set(root ${PROJECT_BINARY_DIR}/roots/${name})
@@ -36,7 +36,7 @@ function(millrace_library folder)
     PUBLIC millrace::options ${depends} ${arg_LINKS} PRIVATE ${uses} ${arg_PRIVATE_LINKS})
 endfunction()
 
-# millrace_use_headers(<target> <folder>...): what the headers of these folders say, for a module that is loaded by a program that has the
+# millrace_use_headers(<target> <folder>...): only the headers of these folders, for a module. The program that loads the module has the
 # folders' code.
 function(millrace_use_headers target)
   foreach(folder IN LISTS ARGN)

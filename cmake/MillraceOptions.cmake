@@ -14,7 +14,7 @@ if(MILLRACE_SANITIZE)
     -fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(millrace_options INTERFACE -fsanitize=${MILLRACE_SANITIZE})
   if(MILLRACE_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # Asio has fences, which the sanitizer does not follow. No data of ours is ordered by them alone.
+    # Asio has fences, which the sanitizer does not follow. Our data never depends on a fence alone.
     target_compile_options(millrace_options INTERFACE -Wno-tsan)
   endif()
 endif()

@@ -1,12 +1,12 @@
 # millrace_add_test(<name> [GPU] SOURCES <file>... LIBS <target>...)
 #
 # One test program for each folder of sources. All of its tests run in two processes, NAME.shard_1 and NAME.shard_2:
-# a process for each test would spend more time on loading LibTorch than on testing. Each test is also known to
-# CTest by its own name, for `tools/run-tests PRESET -R NAME`, which leaves out the shards; without -R it leaves out
-# the single tests. GPU tests carry the label `gpu`, run one at a time, and skip themselves where there is no device.
+# a process for each test would spend more time on loading LibTorch than on testing. CTest also knows each test by its
+# own name, for `tools/run-tests PRESET -R NAME`, which leaves out the shards. Without -R it leaves out the single
+# tests. GPU tests have the label `gpu`, run one at a time, and skip themselves without a device.
 include(GoogleTest)
 
-# millrace_limit_time(<seconds> <test>...): and more where a sanitizer slows them down.
+# millrace_limit_time(<seconds> <test>...): sets the tests' time limit; five times as long under AddressSanitizer.
 function(millrace_limit_time seconds)
   if(MILLRACE_SANITIZE MATCHES address)
     math(EXPR seconds "${seconds} * 5")
@@ -28,9 +28,9 @@ function(millrace_add_test name)
     if(properties)
       set_tests_properties(${name} PROPERTIES ${properties})
     endif()
-    # Leaks are looked for here, not in the programs that Python tests start: stacks that are exact
-    # enough to tell our leaks from others' cost each process seconds while it loads LibTorch.
-    # dlopen() is AddressSanitizer's, which does not know where the program looks for libraries.
+    # LeakSanitizer runs here, not in the programs that Python tests start. It needs exact stacks to tell
+    # our leaks from those of libraries, and these cost each process seconds while it loads LibTorch.
+    # AddressSanitizer replaces dlopen() by its own, which does not know the program's library paths.
     set_tests_properties(${name} PROPERTIES
       ENVIRONMENT "ASAN_OPTIONS=fast_unwind_on_malloc=0:malloc_context_size=8;LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/lib")
     millrace_limit_time(400 ${name})

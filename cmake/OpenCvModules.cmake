@@ -1,5 +1,5 @@
 # OpenCv::core, OpenCv::imgproc, OpenCv::imgcodecs, OpenCv::video: single modules of Debian's OpenCV.
-# Its CMake package is in libopencv-dev alone, which brings half a gigabyte of other modules with it.
+# Only libopencv-dev has its CMake package, and it depends on half a gigabyte of other modules.
 find_path(OpenCv_INCLUDE_DIR opencv2/core.hpp PATH_SUFFIXES opencv4 REQUIRED)
 mark_as_advanced(OpenCv_INCLUDE_DIR)
 foreach(module core imgproc imgcodecs video)

@@ -20,7 +20,7 @@ _PROCESS_METRIC = re.compile(r"(process_\w+)\{\}")
 
 
 def spelled_out(query: str) -> str:
-    """PromQL, from what panels.yaml has of it."""
+    """PromQL, from the short form of panels.yaml."""
     query = _OUR_METRIC.sub(_of_streams, query)
     query = _PROCESS_METRIC.sub(r'\1{job="millrace"}', query)
     return query.replace("[]", "[$__rate_interval]")
@@ -128,7 +128,7 @@ def drawn(panel: dict, number: int, place: dict) -> dict:
 
 
 def laid_out(rows: list[dict], catalogue: dict[str, dict]) -> list[dict]:
-    """The panels in their places: a row fills up from the left, and goes on below."""
+    """The panels in their places: a row fills up from the left, and continues below."""
     panels: list[dict] = []
     y = 0
     for row in rows:
@@ -174,7 +174,7 @@ def annotations() -> dict:
 
 
 def links() -> list[dict]:
-    """To the other dashboards, with the same streams and the same time."""
+    """Links to the other dashboards, with the same streams and the same time."""
     return [{"type": "dashboards", "title": "Millrace", "tags": ["millrace"], "asDropdown": False,
              "icon": "external link", "includeVars": True, "keepTime": True, "targetBlank": False,
              "tooltip": "", "url": ""}]
@@ -191,7 +191,7 @@ def dashboard(name: str, described: dict, catalogue: dict[str, dict]) -> dict:
 
 
 def texts() -> dict[str, str]:
-    """What belongs into each file of this folder."""
+    """The content of each file of this folder."""
     described = yaml.safe_load((HERE / "panels.yaml").read_text())
     return {f"{name}.json": json.dumps(dashboard(name, one, described["panels"]), indent=2) + "\n"
             for name, one in described["dashboards"].items()}

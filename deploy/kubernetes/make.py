@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes monitoring.yaml, for clusters with the Prometheus operator, and what the chart of deploy/helm needs for the same: the
-alerts are those of deploy/prometheus/alerts.yml.
+"""Writes monitoring.yaml for clusters with the Prometheus operator, and the alerts of the chart in deploy/helm. Both have the
+alerts of deploy/prometheus/alerts.yml.
 
     .deps/venv/bin/python deploy/kubernetes/make.py
 """
@@ -12,8 +12,8 @@ ALERTS = HERE.parent / "prometheus/alerts.yml"
 
 CHART = HERE.parent / "helm/millrace/files/alerts.yml"
 
-HEAD = """# For clusters with the Prometheus operator: what it scrapes, and the alerts. Written by make.py from
-# deploy/prometheus/alerts.yml: change that.
+HEAD = """# For clusters with the Prometheus operator: its scraping, and the alerts. Written by make.py from
+# deploy/prometheus/alerts.yml: change that file.
 apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor
 metadata:
@@ -40,7 +40,7 @@ spec:
 
 
 def rules() -> str:
-    """The alerts, without what their file says of itself."""
+    """The alerts, without the comment at the top of their file."""
     text = ALERTS.read_text()
     return text[text.index("groups:"):]
 
