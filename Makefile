@@ -1,5 +1,5 @@
-# The short commands. Each gets what it needs (tools/setup), builds, and runs; each can be repeated and
-# then takes seconds. What they build on is plain CMake: docs/building.md.
+# The short commands. Each downloads missing parts (tools/setup), builds, and runs. A repeated
+# command takes seconds. They use plain CMake: docs/building.md.
 .DEFAULT_GOAL := help
 PREFIX ?= /usr/local
 .PHONY: help run test check build install bench gpu-check clean

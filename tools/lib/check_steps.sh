@@ -1,14 +1,14 @@
 # The steps of `make check`, cheapest first. Each is a function step_NAME that runs in the checkout's
-# root, needs set-up to be complete, and returns non-zero when something is wrong. A step that the
-# time did not suffice for may return $exit_incomplete. Sourced by tools/check.
+# root, needs a complete set-up, and returns non-zero if it finds something. A step without enough
+# time may return $exit_incomplete. Sourced by tools/check.
 
-# shellcheck disable=SC2034  # tools/check walks through it.
+# shellcheck disable=SC2034  # tools/check uses it.
 steps=(format spelling words layers types protos scripts dockerfile kubernetes prometheus slow chaos hostile tsan fuzz clang asan tidy)
 exit_incomplete=75
 
 venv_bin=$root/.deps/venv/bin
 
-# Tracked files that exist, one a line; fails when there are none, because then the step checks nothing.
+# Tracked files that exist, one a line. Fails without files, because then the step checks nothing.
 tracked() { # PATTERN...
   local files
   files=$(git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
@@ -32,7 +32,7 @@ step_format() {
 }
 
 step_spelling() {
-  # Not the file of weights, nor what is only numbers and checksums, nor what is meant to be wrong.
+  # Not the weights, not files of numbers and checksums, and not files that are wrong on purpose.
   tracked ':!*.safetensors' ':!tests/fuzz/corpus/*' ':!*.png' ':!*.svg' ':!tools/requirements-*.txt' |
     xargs -r "$venv_bin/codespell" --ignore-words tools/codespell-words.txt
 }
@@ -40,10 +40,7 @@ step_spelling() {
 # The wording of documentation and of headers' comments, by the rules of tools/words.
 step_words() { "$venv_bin/python" tools/check-words; }
 
-# Which folders include which, and the picture of them in docs/architecture.md.
-step_layers() { tools/rooms --check; }
-
-# The Python client, as pip builds it, and what its users are shown: each README's first example.
+# The Python client, as pip builds it, and the first example of each README.
 step_types() (
   local built readme mypy=("$venv_bin/mypy" --config-file "$root/clients/python/pyproject.toml")
   built=$(mktemp -d)
@@ -84,7 +81,7 @@ step_prometheus() {
   "$promtool" check config deploy/prometheus/prometheus.yml
 }
 
-# The tests that `make test TESTS=quick` leaves out.
+# The tests that the gate's `make test` leaves out.
 step_slow() {
   tools/build release --tests
   tools/run-tests release --second-try -L '^slow$'
@@ -92,13 +89,13 @@ step_slow() {
 
 step_chaos() { tools/chaos 10; }
 
-# Longer than in `make test`: each lie several times, beside others each time.
+# Longer than in `make test`: each lie several times, each time beside others.
 step_hostile() {
   tools/build release --tests millrace millrace_rtsp_camera millrace_python_client
   MILLRACE_HOSTILE_MINUTES=30 tools/run-tests release -R '^e2e[.]hostile_cameras$'
 }
 
-# Within a budget the first failure ends a step: what is found must not be lost when time runs out.
+# Within a budget the first failure ends a step, so that the failure is not lost when the time runs out.
 test_with() { # PRESET
   tools/build "$1" --tests
   tools/run-tests "$1" --quick ${CHECK_BUDGET_S:+--stop-on-failure}
@@ -108,7 +105,7 @@ step_tsan() { test_with tsan; }
 
 step_fuzz() { tools/fuzz; }
 
-# What clang says of the product, with its analysis of locks. It compiles, and links nothing that is slow to link.
+# Compiles the product with clang's warnings and its analysis of locks. It links no slow targets.
 step_clang() { tools/build clang; }
 
 step_asan() { test_with asan; }

@@ -1,10 +1,10 @@
-# A bare Debian 12 as one file, from which the tests of deploy/ make machines that have nothing of this one's but its
-# kernel. Sourced by tools/setup.
+# A bare Debian 12 as one file. The tests of deploy/ make machines from it, which share only the kernel with this
+# machine. Sourced by tools/setup.
 
-# Raise when what is done below changes.
+# Raise it after a change of the code below.
 bare_debian_layout=1
 
-# Where this machine gets Debian from, as lines of sources.list.
+# This machine's sources of Debian, as lines of sources.list.
 debian_sources() {
   local sources
   # shellcheck disable=SC2016  # apt-get fills them in.
@@ -13,10 +13,10 @@ debian_sources() {
   printf '%s\n' "${sources:-deb http://deb.debian.org/debian bookworm main}"
 }
 
-# What Docker's debian:12-slim leaves out, too.
+# Docker's debian:12-slim leaves out the same files.
 not_in_slim=(usr/share/doc usr/share/info usr/share/locale usr/share/man)
 
-# What Debian's own documents call minimal, made to be installed into: how this machine asks for packages, and no more.
+# Debian's minimal system, with this machine's way to download packages.
 make_bare_debian() { # FOLDER
   local sources proxy
   sources=$(debian_sources)
@@ -35,7 +35,7 @@ pack_bare_debian() { # FOLDER FILE
   make_bare_debian "$1" && "${as_root[@]}" tar -C "$1" --numeric-owner -cf "$2" . && "${as_root[@]}" rm -rf "$1"
 }
 
-# Where it cannot be made, the tests that need it say so and are skipped.
+# If it cannot be made, the tests that need it are skipped with the reason.
 setup_bare_debian() {
   local file=$deps/debian/bookworm.tar key
   key=$(key_of <(echo "$bare_debian_layout"))

@@ -1,7 +1,7 @@
-# Files from packages of Debian and Python that are used without installing the package. Sourced by
+# Files from packages of Debian and Python, without an installation of the package. Sourced by
 # tools/setup.
 
-# What the videos must be: samples, tests and what docs/learning.md says were measured on them.
+# The checksums of the videos: samples, tests and docs/learning.md have measured with them.
 video_sums='45cddc9490be69345cbdab64ca583be65987e864ca408038e648db99e10516cf  vtest.avi
 62b744b99403f899707c43398a3822441add6160379ab6dd6c12bde9e3075f8d  box.mp4'
 
@@ -38,7 +38,7 @@ setup_digits() {
   mark_done digits "$key"
 }
 
-# Prometheus for the tests. Installed, it would start a daemon: it is only unpacked.
+# Prometheus for the tests. It is only unpacked: an installation would start a daemon.
 setup_prometheus() {
   local program=$deps/prometheus/usr/bin/prometheus key
   key=$(key_of <(echo prometheus-1))

@@ -1,15 +1,15 @@
-# LibTorch: one's own, or the C++ part of pinned wheels, unpacked into .deps/libtorch. Sourced by
+# LibTorch: the user's own, or the C++ part of pinned wheels, unpacked into .deps/libtorch. Sourced by
 # tools/setup.
 
-# Which parts of the wheels to keep is decided below: raise this when it changes.
+# The code below selects the parts of the wheels: raise this after a change.
 libtorch_layout=1
 
-# What only CUDA and Python need is half of the wheel.
+# Half of the wheel is for CUDA and Python only.
 not_for_cpu=('torch/lib/libtorch_cuda*' torch/lib/libc10_cuda.so torch/lib/libtorch_python.so
   torch/lib/libtorch_nvshmem.so torch/lib/libcaffe2_nvrtc.so torch/lib/libtorch.so
   torch/lib/libtorch_global_deps.so)
 
-# An NVIDIA driver asks for the parts that CUDA needs, unless MILLRACE_WITH_CUDA says otherwise.
+# With an NVIDIA driver the parts for CUDA are downloaded, unless MILLRACE_WITH_CUDA is set.
 wanted_libtorch() {
   case ${MILLRACE_WITH_CUDA:-} in
   '') ;;
@@ -48,7 +48,7 @@ download_libtorch() { # cpu|cuda FOLDER
   download_wheels "$2" "${tables[@]}"
 }
 
-# Unpacks with today's times (-DD): a build must see that headers of another version are new.
+# Unpacks with the present time (-DD), so that a build notices headers of another version.
 unpack_wheels() { # cpu|cuda WHEELS FOLDER
   local leave_out=(torch/lib/libshm torch/lib/libshm/ 'torch/lib/libshm*/*') wheel
   [[ $1 == cuda ]] || leave_out+=("${not_for_cpu[@]}")
@@ -67,7 +67,7 @@ setup_libtorch() {
   local variant size="544 MB to download, 0.6 GB on disk"
   variant=$(wanted_libtorch)
   if [[ $variant == cuda ]]; then size="2.6 GB to download, 3.9 GB on disk; MILLRACE_WITH_CUDA=0 leaves CUDA out"; fi
-  # What serves CUDA serves the CPU too.
+  # The parts for CUDA also work on the CPU.
   if have_libtorch cuda || have_libtorch "$variant"; then return; fi
   [[ $(uname -m) == x86_64 ]] ||
     fail "the pinned LibTorch is for x86_64: set MILLRACE_LIBTORCH to your own (docs/building.md)"

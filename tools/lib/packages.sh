@@ -1,4 +1,4 @@
-# Debian's packages: which are missing, and how to get them. Sourced by tools/setup.
+# Debian's packages: finds missing ones, and installs them. Sourced by tools/setup.
 
 packages_table=$root/tools/packages.txt
 
@@ -13,7 +13,7 @@ missing_packages() { # PACKAGE...
   comm -23 <(printf '%s\n' "$@" | sort -u) <(sort -u <<<"$installed")
 }
 
-# Whether set-up may install here. Sets as_root to what must stand before a command that needs root,
+# Whether set-up may install here. Sets as_root to the prefix of a command that needs root,
 # or why_not to the reason.
 may_install() {
   as_root=()
@@ -36,7 +36,7 @@ apt_get() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 "$@"
 }
 
-# Stops with the exact command that would do what set-up may not.
+# Stops, and prints the exact command that set-up may not run.
 stop_with_command() { # ARGUMENTS_OF_APT_GET...
   local sudo=
   ((EUID == 0)) || sudo="sudo "
@@ -88,7 +88,7 @@ download_package() { # PACKAGE FOLDER
 # Downloads PACKAGE and unpacks it into FOLDER, without installing it.
 unpack_package() { # PACKAGE FOLDER
   mkdir -p "$2"
-  # The lists may not know the package, or name a version that Debian has since replaced.
+  # The lists may not have the package, or may have a version that Debian has replaced.
   if ! download_package "$1" "$2"; then
     may_install || stop_with_command
     run_logged "read Debian's package lists" "$deps/log/apt-update.log" apt_get update || return

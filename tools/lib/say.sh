@@ -1,4 +1,4 @@
-# Tells a person what a script is doing, and for how long. Sourced.
+# Shows a person the work of a script, and its duration. Sourced.
 
 say() { printf '%s\n' "$*"; }
 
@@ -8,7 +8,7 @@ fail() {
 }
 
 # Rewrites one line of the terminal until killed: "  LABEL ... 120 MB, 14 s". The size is that of
-# FOLDER, if given. Ends by itself when the script does, because Ctrl-C does not reach it.
+# FOLDER, if given. Ends with the script, because Ctrl-C does not reach it.
 tick() { # LABEL [FOLDER]
   local start=$SECONDS size=
   while kill -0 $$ 2>/dev/null; do
@@ -18,9 +18,9 @@ tick() { # LABEL [FOLDER]
   done
 }
 
-# Runs COMMAND with its output in LOG and says in one line what was done and how long it took. Returns
-# COMMAND's exit status; when it failed, shows the end of the log first. Set progress_folder to
-# show how much it has downloaded.
+# Runs COMMAND with its output in LOG, and prints one line with its label and duration. Returns
+# COMMAND's exit status. If COMMAND failed, first shows the end of the log. Set progress_folder to
+# show the downloaded size.
 run_logged() { # LABEL LOG COMMAND...
   local label=$1 log=$2 start=$SECONDS status=0 ticker=
   shift 2
