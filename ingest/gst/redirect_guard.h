@@ -9,9 +9,9 @@
 
 namespace millrace::ingest {
 
-/// Makes `rtspsrc`, whose camera is at `uri`, fail at a redirect to another scheme, host or port,
-/// or at the fifth redirect within the same place. The message has the remedy. Call it before
-/// `rtspsrc` starts.
+/// Makes `rtspsrc` fail at a redirect from `uri` to another scheme, host or port. It also fails at
+/// the fifth redirect within the same place. The message has the remedy. Call it before `rtspsrc`
+/// starts.
 ///
 /// rtspsrc connects to the new place before it emits its signal. So a connection is made, but
 /// closed before any request. Addresses inside a camera's description (control URLs) are harmless:

@@ -128,8 +128,8 @@ using SourceStateCounts = std::array<std::int64_t, kSourceStates.size()>;
 /// A consistent snapshot of a source.
 struct SourceStatus {
   SourceState state = SourceState::kConnecting;
-  /// The cause of waiting, stalling, backing off or failing; during a camera's retries, the cause
-  /// of its loss; OK otherwise. Contains the URI without credentials.
+  /// The cause of waiting, stalling, backing off or failing, otherwise OK. During a camera's
+  /// retries it is the cause of the loss. Contains the URI without credentials.
   absl::Status cause;
   /// The number of times that each state was entered.
   SourceStateCounts entered = {};

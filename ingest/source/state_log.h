@@ -24,8 +24,8 @@
 
 namespace millrace::ingest {
 
-/// The state of a source. Thread-safe. It calls no other component except in Say(), so its owner
-/// may call the other functions under a lock and change the state with its own data.
+/// The state of a source. Thread-safe. Only Say() calls another component. So the owner may call
+/// the other functions under its lock, and change the state together with its own data.
 class StateLog {
  public:
   /// kPushed: logs when a client begins to push and when it ends.

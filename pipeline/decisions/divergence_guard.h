@@ -30,8 +30,8 @@ struct PredictionHealth {
 };
 
 struct DivergenceOptions {
-  /// A flow is not learned from if a larger share of it leaves the picture, or if its mean length
-  /// is larger, in widths of the picture.
+  /// Limits of a flow that the model may learn from: the share of it that leaves the picture, and
+  /// its mean length, in widths of the picture.
   double most_leaving = 0.5;
   double most_motion = 0.5;
   /// The weights count as bad in each of these cases:

@@ -32,7 +32,7 @@ struct LabelFigures {
   std::int64_t in_time = 0;
   /// Received later, while its sample was still in the window.
   std::int64_t late = 0;
-  /// Rejected: its sample had left the window; there is no such sample; the sample had a label.
+  /// Rejected: the sample had left the window, did not exist, or already had a label.
   std::int64_t too_late = 0;
   std::int64_t unknown = 0;
   std::int64_t repeated = 0;

@@ -1,8 +1,8 @@
 // Measures the time that work takes on a device with no other work.
 //
-// On the CPU this is the CPU time of the calling thread, not the elapsed time: beside other busy
-// programs a thread waits for a core, which says nothing about the work. On a GPU, events in the
-// calling thread's stream measure it. The host's time for enqueueing counts only while the GPU
+// On the CPU this is the CPU time of the calling thread. The elapsed time would include waits for a
+// core beside other busy programs, and these are not work. On a GPU, events in the calling
+// thread's stream measure it. The host's time for enqueueing counts only while the GPU
 // waits.
 #pragma once
 

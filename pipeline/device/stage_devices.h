@@ -16,8 +16,8 @@ namespace millrace::pipeline {
 
 /// The device of each stage, or one for all, from the names "cpu", "cuda" (the first GPU), "cuda:0"
 /// and so on. An empty list means the CPU. Loads CUDA if needed. So call this before any LibTorch
-/// call that may check for CUDA, such as at::manual_seed(). INVALID_ARGUMENT on a bad name;
-/// NOT_FOUND if the GPU does not exist; otherwise as LoadCuda().
+/// call that may check for CUDA, such as at::manual_seed(). INVALID_ARGUMENT on a bad name.
+/// NOT_FOUND if the GPU does not exist. Otherwise fails as LoadCuda() does.
 [[nodiscard]] absl::StatusOr<std::vector<at::Device>> DevicesNamed(
     const std::vector<std::string>& names);
 

@@ -61,9 +61,9 @@ class Engine {
   /// because it is the newest. Fails as Admit() does.
   absl::Status AwaitRoom() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Waits until the camera's channels have a free slot for the next sample, calls `write` with the
-  /// sample's number to fill it, and returns that number. `write` may throw, as an operation may.
-  /// After a failure, returns its cause. REQUIRES: not drained.
+  /// Waits until the camera's channels have a free slot for the next sample. Then calls `write`
+  /// with the sample's number to fill it, and returns that number. `write` may throw, as an
+  /// operation may. After a failure, returns its cause. REQUIRES: not drained.
   [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<void(std::int64_t)> write)
       ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -64,8 +64,8 @@ struct FlowScores {
   /// Moving: a side of the vector is longer than half a pixel. Motion-F1 of Marullo, Tiezzi and
   /// Betti, CoLLAs 2022.
   MotionCounts motion;
-  /// 1 where the current picture, sampled where the flow points, is within 0.05 (0.025) of the
-  /// previous one in every colour: reconstruction accuracy of the same paper. Counts the pixels
+  /// The reconstruction accuracy of the same paper. 1 where the current picture, sampled at the
+  /// flow's target, is within 0.05 (0.025) of the previous one in every colour. Counts the pixels
   /// that are known to move, by the nearest true vector. Without any truth, counts the pixels that
   /// differ between the pictures by 0.05 in a colour. A flow of zeros reconstructs 0 of them within
   /// 0.05.

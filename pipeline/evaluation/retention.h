@@ -1,9 +1,9 @@
 // Measures forgetting while a learner learns on, and transfer of its knowledge to other streams.
 //
-// Both compare a test with the same test on other weights: those right after the old part was
-// learned, and untrained ones. These are backward and forward transfer of Lopez-Paz and Ranzato,
-// "Gradient episodic memory for continual learning", NIPS 2017, with the loss ratio in place of the
-// accuracy. The signs are turned so that more forgetting, or more transfer, is a larger number.
+// Both compare a test with the same test on other weights: the weights right after the old part,
+// and untrained weights. They are backward and forward transfer (Lopez-Paz and Ranzato, "Gradient
+// episodic memory for continual learning", NIPS 2017). The loss ratio replaces the accuracy. The
+// signs are turned so that more forgetting, or more transfer, is a larger number.
 #pragma once
 
 #include <optional>

@@ -39,7 +39,7 @@ struct PairLosses {
 class StreamScorer {
  public:
   /// Windows of `length` of the stream's time. `reference_losses`: those of another method, by a
-  /// pair's number; may be empty; outlives the scorer. REQUIRES: length > 0.
+  /// pair's number. It may be empty, and outlives the scorer. REQUIRES: length > 0.
   StreamScorer(std::chrono::nanoseconds length, int width, int height,
                std::span<const double> reference_losses = {});
 

@@ -2,8 +2,8 @@
 //
 // A network of optical flow sees three pictures as two pairs. The motion from the second picture to
 // the third, extended, predicts the next picture (pipeline/learner/picture_to_come.h). The motion
-// from the first to the second, extended in the same way, gives the loss on the third picture,
-// which that pair has not seen. So the network learns which motion continues, not which motion was:
+// from the first to the second is extended in the same way. It gives the loss on the third picture,
+// which that pair has not seen. So the network learns the motion that continues, not the past one:
 // the two differ where things turn, stop or bounce. It costs two samples, like a window of two
 // samples whose older one has its label (PARTIME, section V.D).
 //

@@ -116,8 +116,8 @@ class Learner {
     return absl::FailedPreconditionError("this model predicts the frames of its stream alone");
   }
 
-  /// Learns only from every n-th sample admitted from now on; 1: from every one; 0: only predicts.
-  /// Every sample is predicted. Thread-safe.
+  /// Learns only from every n-th sample admitted from now on. 0: learns from no sample.
+  /// Predicts every sample. Thread-safe.
   virtual void LearnFromEvery(int n) = 0;
 
   /// If `frozen`, does not learn from samples admitted from now on. Otherwise learns as before.

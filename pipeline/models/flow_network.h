@@ -34,9 +34,9 @@ struct FlowNetworkOptions {
 };
 
 /// The network as a chain of eleven layers. Reads float32 pictures [2 or 3, 1, height, width] in
-/// 0..1, the oldest first. Makes the flow [1 or 2, 2, height, width] of each pair in pixels, (dx,
-/// dy), indexed at the picture that it starts from: from(x) ~ to(x + flow(x)). The flow is exactly
-/// zero until the network learns.
+/// 0..1, the oldest first. Makes the flow [1 or 2, 2, height, width] of each pair, (dx, dy) in
+/// pixels. Its indices are those of the pair's first picture: from(x) ~ to(x + flow(x)). The flow
+/// is exactly zero until the network learns.
 [[nodiscard]] LayerChain MakeFlowNetwork(const FlowNetworkOptions& options = {});
 
 }  // namespace millrace::pipeline

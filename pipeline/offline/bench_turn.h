@@ -16,7 +16,7 @@ struct BenchTurn {
   double samples_per_second = 0;
   /// Mean time from admission to prediction.
   double delay_ms = 0;
-  /// Idle share of the devices' time; for a GPU, the share without work of any stage. nullopt
+  /// Idle share of the devices' time. A GPU is idle while it has no work of any stage. nullopt
   /// without devices, and for a GPU that launches single kernels.
   std::optional<double> idle;
   /// CPU time of the whole process.

@@ -37,10 +37,10 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Applies the gradients and zeroes them. A parameter without a gradient stays unchanged. Returns
-  /// false, counts the update as skipped and only zeroes the gradients, if a value of a gradient or
-  /// of its parameter is not finite, or 2^60 or more. On a GPU always returns true: the GPU
-  /// decides.
+  /// Applies the gradients and zeroes them. A parameter without a gradient stays unchanged. If a
+  /// value of a gradient or of its parameter is not finite, or 2^60 or more, only zeroes the
+  /// gradients, counts the update as skipped, and returns false. On a GPU always returns true: the
+  /// GPU decides.
   bool Step();
 
   /// The halves of Step() on a GPU. The first sets the learning rate and counts the step. The

@@ -40,9 +40,9 @@ struct Replan {
                                              const std::vector<StageCost>& measured);
 
 /// Plans for the layers of `request`. Switches to the new plan if `running` no longer holds, or if
-/// the new plan is clearly better: less stale, or its delay shorter by more than `share`. Otherwise
-/// keeps `running`, with its new effort and expectations. A switch drains the pipeline, and two
-/// nearly equal plans would alternate. Fails as PlanFor() does.
+/// the new plan is clearly better: less staleness, or a delay shorter by more than `share`.
+/// Otherwise keeps `running`, with its new effort and expectations: a switch drains the pipeline,
+/// and two nearly equal plans would alternate. Fails as PlanFor() does.
 [[nodiscard]] absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request,
                                                const PlannedPipeline& running, double share);
 

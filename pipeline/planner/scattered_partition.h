@@ -1,8 +1,8 @@
 // Gives each device several runs of layers, neighbours or not.
 //
 // Without memory limits, contiguous runs can be almost twice as slow (Beaumont et al., Theorem 5).
-// Layers of cost 1, 2, 1 on two devices take 2 if the first and the last share a device, but 3 if
-// runs must be contiguous. The optimum is NP-hard, so this is a heuristic. ScatterBound() limits
+// Layers of cost 1, 2, 1 on two devices take 3 in contiguous runs. They take 2 if the first and the
+// last layer share a device. The optimum is NP-hard, so this is a heuristic. ScatterBound() limits
 // its distance from the optimum.
 #pragma once
 

@@ -99,8 +99,8 @@ class SafeLearning {
   /// the network's last call, and nothing runs.
   void RollBack(StagedNetwork& network);
 
-  /// The state of `network` at its end, for a checkpoint. It is the current state if learning has
-  /// `finished` and the weights are sound, and otherwise the newest proven state. nullopt if that
+  /// The state of `network` at its end, for a checkpoint: the current state if learning has
+  /// `finished` and the weights are sound, otherwise the newest proven state. nullopt if that
   /// state is worse than a zero output. REQUIRES: nothing runs.
   [[nodiscard]] std::optional<GoodState> Last(const StagedNetwork& network, bool finished);
 

@@ -1,9 +1,9 @@
 // Encodes tensors and some metadata as bytes, for weight files and checkpoints.
 //
-// The format is safetensors (https://github.com/huggingface/safetensors), so that common tools can
-// read it: a length, a JSON header with each tensor's name, shape and position, then the data. Our
-// header also carries a checksum of the data and of the header itself, since damaged bytes must
-// never become weights.
+// The format is safetensors (https://github.com/huggingface/safetensors), which common tools can
+// read. A length comes first, then a JSON header with each tensor's name, shape and position, then
+// the data. Our header also has a checksum of the data and of the header itself, because damaged
+// bytes must never become weights.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // Whether the process needs a restart: the answer for liveness probes and systemd's watchdog.
 //
-// The process is alive unless one of its ports accepts no connections (SelfDial), it can start no
-// more camera processes, or one of its streams meets a condition below:
+// The process is not alive if one of its ports accepts no connections (SelfDial), or if it can
+// start no more camera processes. It is also not alive if a stream meets one of these conditions:
 //
 //   the GPU failed    the learner failed with the error that exit code 3 stands for. No process
 //                     recovers from it.

@@ -67,7 +67,7 @@ struct HttpRoute {
                                 std::vector<std::string>& captures);
 
 /// The answer of the first route that matches. 404 with a list of paths (plain text) if no route
-/// matches; 405 if only the method differs; 500 if a handler throws anything.
+/// matches, 405 if only the method differs, 500 if a handler throws anything.
 [[nodiscard]] HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request);
 
 }  // namespace millrace::service

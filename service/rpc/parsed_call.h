@@ -18,7 +18,7 @@ namespace millrace::service {
 /// INVALID_ARGUMENT if a parsed request takes more memory than allowed.
 [[nodiscard]] absl::Status CheckMemory(const google::protobuf::Message& request);
 
-/// Begins an admitted call that runs `work(parsed request, stop)`, which returns a
+/// Begins an admitted call. The call runs `work(parsed request, stop)`, which returns a
 /// StatusOr<Response>. It runs as a ThreadedCall, so that each thread parses at most one request at
 /// a time. gRPC owns `request` and `response` for the duration of the call.
 template <typename Request, typename Work>

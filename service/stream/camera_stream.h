@@ -167,12 +167,12 @@ class CameraStream {
   /// FAILED_PRECONDITION if the stream has ended or was stopped; then nothing has changed.
   [[nodiscard]] virtual absl::Status ReplaceSource(const ingest::SourceOptions& source) = 0;
 
-  /// The number of pictures in a sample: two neighbours; three for the next frame; one with labels.
+  /// The number of pictures in a sample: 2 for flow, 3 for the next frame, 1 with labels.
   [[nodiscard]] virtual int pictures_per_sample() const = 0;
   /// Predicts from a client's pictures, oldest first, with the current model, while the stream
   /// learns, waits or has ended. The prediction has no frame, number or times. It runs on the
   /// calling thread, for as long as pipeline::Learner::Predict(). INVALID_ARGUMENT unless the
-  /// pictures have the model's size; FAILED_PRECONDITION, LEARNER_FAILED, after the learner has
+  /// pictures have the model's size. FAILED_PRECONDITION, LEARNER_FAILED, after the learner has
   /// failed. REQUIRES: pictures_per_sample() pictures.
   [[nodiscard]] virtual absl::StatusOr<Prediction> Predict(
       std::span<const std::shared_ptr<const ingest::Picture>> pictures) = 0;

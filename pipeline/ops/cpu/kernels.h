@@ -3,8 +3,8 @@
 //
 // Maps are channels-last. Each loop writes only its own output, in a fixed order. So threads that
 // share out rows, or parts of weights, change no value. This header includes no LibTorch. A file
-// that includes it for one kind of processor must include nothing else with functions: the linker
-// could keep a copy of them that other processors cannot run.
+// that includes it for one kind of processor must include nothing else with functions. The linker
+// could keep a copy of these functions that other processors cannot run.
 #pragma once
 
 #include <cstdint>
