@@ -65,7 +65,7 @@ TEST_F(AtomicFileTest, ChecksWithoutTouchingTheFile) {
   EXPECT_EQ(Entries(), 0);
 }
 
-// Hangs, and is killed by the test's timeout, where the pipe is opened: nobody reads from it.
+// Hangs until the test's timeout if the pipe is opened: it has no reader.
 TEST_F(AtomicFileTest, NothingUnderTheTemporaryNameIsOpenedOrFollowed) {
   const std::string path = folder_ / "summary.json";
   const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";

@@ -69,7 +69,7 @@ TEST(BoundedQueueTest, NeverHoldsMoreThanItsCapacity) {
   EXPECT_EQ(last, 499);
 }
 
-// Each of these hangs, and is killed by the test's timeout, if Close() wakes nobody.
+// Each of these hangs until the test's timeout if Close() wakes no waiting thread.
 TEST(BoundedQueueTest, CloseWakesAWaitingConsumer) {
   BoundedQueue<int> queue(/*capacity=*/1);
   std::optional<int> popped = 7;

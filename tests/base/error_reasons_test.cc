@@ -1,4 +1,4 @@
-// The reasons of errors that docs/streams.md lists are those that there are.
+// docs/streams.md lists exactly the reasons of errors in the sources.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -38,7 +38,7 @@ std::string CodeOf(const std::string& name) {
   return code;
 }
 
-/// Adds those that `source` gives to Because(), each with the status that comes next.
+/// Adds the reasons that `source` gives to Because(), each with the next status.
 void AddReasonsIn(const std::string& source, Reasons& reasons) {
   const std::regex given(R"re(\bBecause\(\s*"([A-Z_]+)")re");
   const std::regex status(R"(absl::(\w+)Error\()");

@@ -201,7 +201,7 @@ Fault NoSuchPath() {
       });
 }
 
-// A camera that ends its stream begins it anew for who asks.
+// A camera that ends its stream starts it again for the next client.
 Fault Ends() {
   Fault fault{.name = "ends its stream, and is there at once"};
   const RtspProcess camera({"--frames", "150"});

@@ -1,5 +1,4 @@
-// How long pictures stay away while a camera plays on, whatever happens to what it sends: nobody
-// has to start it again.
+// Measures how long pictures stay away after damage to a camera's data, without a new session.
 #pragma once
 
 #include "nlohmann/json.hpp"

@@ -2,15 +2,14 @@
 //
 //   camera_soak refused|ends TRIES [leak]
 //
-//   refused   nobody listens where the camera should be
+//   refused   the camera's port has no listener
 //   ends      the camera shows a few frames and then no more, each time
-//   leak      the process loses 10 KB with each try, and a thread and a file now and then, for who
-//             judges to find
+//   leak      the process loses 10 KB with each try, and sometimes a thread and a file, as a test
+//             of the leak check
 //
-// Each line: tries so far, resident bytes, bytes that malloc has given out (the least since the
-// line before: while a camera plays there are more), threads, open files. Fails if the camera that
-// shows frames has shown fewer than one for each try, or the other one any: then something else was
-// measured.
+// Each line: tries so far, resident bytes, allocated bytes of malloc (the least since the previous
+// line: while a camera plays there are more), threads, open files. Fails if the camera of `ends`
+// has shown fewer frames than tries, or that of `refused` any frame: then the measurement is wrong.
 #include <malloc.h>
 #include <unistd.h>
 

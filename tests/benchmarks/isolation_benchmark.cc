@@ -45,7 +45,7 @@ using std::chrono::nanoseconds;
 
 constexpr int kTurns = 5;
 constexpr std::size_t kFrames = 250;
-/// The first frames are those that a camera sends at once, and the decoder's beginnings.
+/// The first frames do not count: a camera sends them at once, and the decoder starts.
 constexpr std::size_t kLeftOut = 25;
 
 double Milliseconds(nanoseconds time) {

@@ -16,7 +16,8 @@ void AwaitFaults(const sigset_t& faults) {
   }
 }
 
-// Before any other thread starts: none of them takes these signals, and the one that does no other.
+// Runs before any other thread starts, so that all other threads block these two signals. The
+// waiting thread blocks all other signals.
 [[maybe_unused]] const bool waits = [] {
   sigset_t all;
   sigset_t before;

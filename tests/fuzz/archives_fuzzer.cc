@@ -50,7 +50,7 @@ void Read(const std::string& bytes) {
 void ReadConstants(const std::string& bytes) {
   try {
     TensorArchive(bytes).Read("constants").IgnoreError();
-  } catch (const std::exception&) {  // Whoever opens one catches what LibTorch throws.
+  } catch (const std::exception&) {  // Callers catch LibTorch's exceptions.
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A PNG's signature, header and end; checksums are nobody's concern here.
+/// A PNG's signature, header and end, without valid checksums.
 std::string Png(const std::string& size) {
   return "\x89PNG\r\n\x1a\n" + std::string("\0\0\0\rIHDR", 8) + size +
          std::string("\x08\x02\0\0\0CRC!\0\0\0\0IENDCRC!", 21);
@@ -38,7 +38,7 @@ TEST(ImageHeaderTest, SaysFormatAndSize) {
   EXPECT_EQ(png->format, ImageFormat::kPng);
   EXPECT_EQ(png->width, 768);
   EXPECT_EQ(png->height, 576);
-  // An application's segment, and tables, whose marker is among those that say sizes.
+  // An application's segment, and tables, whose marker is among the markers of sizes.
   const std::string segments = std::string("\xff\xe0\0\x04JF\xff\xff\xc4\0\x03T", 12);
   const auto jpeg = Read(Jpeg(segments, std::string("\x02\x40\x03\0", 4)));
   ASSERT_TRUE(jpeg.ok()) << jpeg.status();
@@ -81,7 +81,7 @@ TEST(ImageHeaderTest, SaysWhereTheImageEnds) {
   EXPECT_THAT(WhyNot(twice), HasSubstr("says its size twice"));
 }
 
-// A decoder skips what it does not know, and takes the size from what comes behind.
+// A decoder skips unknown segments, and takes the size from a later one.
 TEST(ImageHeaderTest, OnlyTheFirstChunkOfAPngSaysItsSize) {
   const std::string small("\0\0\0\x10\0\0\0\x10", 8);
   const std::string large("\0\0\x2e\xe0\0\0\x2e\xe0", 8);

@@ -1,4 +1,4 @@
-// Pipelines of which an element never comes back from a change of its state.
+// Pipelines with an element that never returns from a change of its state.
 #include <gmock/gmock.h>
 #include <gst/gst.h>
 #include <gtest/gtest.h>

@@ -50,7 +50,7 @@ TEST(RedirectGuardTest, NothingIsToldToWhomACameraSendsItsViewersOn) {
   camera.Close();
 }
 
-/// What a camera says that sends its viewers to `again`, for ever.
+/// The answer of a camera that redirects its viewers to `again` without limit.
 std::string SentOn(const std::string& request, const std::string& again) {
   if (!request.starts_with("OPTIONS")) {
     return Answer(request, "302 Moved", absl::StrCat("Location: ", again, "\r\n"));

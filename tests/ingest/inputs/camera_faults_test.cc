@@ -98,7 +98,7 @@ class Carousel {
  public:
   static constexpr int kFrames = 80;  ///< Of a round.
 
-  /// How far a picture is from that of frame `number` of a round, or of a later one.
+  /// The difference between a picture and frame `number` of this round, or of a later one.
   [[nodiscard]] double Distance(const Picture& picture, int number) const {
     return Difference(picture, round_[static_cast<std::size_t>(number % kFrames)]);
   }

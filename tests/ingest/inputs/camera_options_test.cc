@@ -174,7 +174,7 @@ TEST(CameraOptionsTest, DecodersAreOfTheKindThatIsAskedFor) {
 /// Sound of the kind that SoundTest records, which GStreamer decodes with one of these.
 constexpr std::array kVorbisDecoders = {"vorbisdec", "avdec_vorbis"};
 
-/// Sound is decoded as ever, and what is missing for it does not hide what is missing for pictures.
+/// Sound is still decoded, and a missing decoder for sound does not hide one for pictures.
 class SoundTest : public ::testing::Test {
  protected:
   void TearDown() override { RankDecoders(GST_RANK_PRIMARY); }

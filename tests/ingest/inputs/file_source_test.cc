@@ -136,8 +136,8 @@ TEST(FileSourceTest, LoopingLeavesNothingOpen) {
   EXPECT_LE(OpenFiles(), before + 10) << "20 rounds more";
 }
 
-// A fake clock makes this exact: no frame comes before the clock says so, each comes when it does,
-// and where the file starts again nobody could tell by the clock.
+// A fake clock makes this exact: each frame comes at its time by the clock, and not before. The
+// times show no step where the file starts again.
 TEST(FileSourceTest, KeepsACamerasTimeOverTheEndOfTheFile) {
   const TemporaryFolder folder;
   const std::string path = folder / "movie.mp4";

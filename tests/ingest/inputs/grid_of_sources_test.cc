@@ -1,4 +1,4 @@
-// What comes out of every kind of source has the camera's shape: a circle stays a circle.
+// The frames of every kind of source have the camera's shape: a circle stays a circle.
 #include <gtest/gtest.h>
 
 #include <algorithm>

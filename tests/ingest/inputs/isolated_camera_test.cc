@@ -56,7 +56,7 @@ TEST(IsolatedCameraTest, ShowsTheVeryPicturesThatItShowsInThisProcess) {
   const RtspProcess camera({"--pattern", "ball", "--fps", "50", "--gop", "10"});
   const auto isolated = Open(Isolated(camera.url()), Patient());
   const auto here = Open(SourceOptions{.uri = camera.url(), .queue_capacity = 64}, Patient());
-  // One begins earlier than the other, so that of each those are left that the other has, too.
+  // One starts earlier than the other. So only the frames that both have are compared.
   std::vector<Frame> shown_here;
   std::jthread taking([&] { shown_here = Take(*here, 2 * kFrames); });
   const std::vector<Frame> shown = Take(*isolated, kFrames);

@@ -99,7 +99,7 @@ TEST(RtspCameraTest, ComesBackWhenTheCameraDoes) {
   EXPECT_EQ(queue.received(), popped + queue.dropped() + queue.shut_out() + queue.waiting());
 }
 
-// Whoever looks sees a state and its counts, never the one before the others.
+// A reader always sees a state together with its counts.
 TEST(RtspCameraTest, AStatusIsOfOneMoment) {
   const RtspProcess camera({"--frames", "3", "--fps", "100"});
   const auto source = Open(camera.url(), Patient());

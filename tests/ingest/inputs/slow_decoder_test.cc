@@ -16,8 +16,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// A hundred pictures a second, each of which takes `decode_us` behind a queue that holds any
-/// number, as what receives a camera's packets does. Returns what is logged until 100 have come.
+/// A hundred pictures a second. Each takes `decode_us` behind a queue without a limit, like the
+/// receiver of a camera's packets. Returns the log until 100 pictures have come.
 std::string LoggedOf(const std::string& uri, int decode_us) {
   SourceRequest request;
   request.options = {.uri = uri, .width = 64, .height = 64, .stream = "door"};

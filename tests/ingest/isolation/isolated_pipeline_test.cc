@@ -42,7 +42,7 @@ class Recorded final : public PipelineListener {
   void OnWarning(const absl::Status& warning) override { warnings.push_back(warning); }
   void OnOutcome(absl::Status outcome) override { outcome_.Set(std::move(outcome)); }
 
-  /// Waits for it. What came before it may be looked at then.
+  /// Waits for the outcome. Afterwards the test may read the members below.
   std::string Outcome() { return std::string(outcome_.Wait().message()); }
 
   std::vector<CameraFormat> formats;
@@ -119,7 +119,7 @@ TEST_F(IsolatedPipelineTest, PlayHandsOverTheTaskAndTheSlots) {
   ASSERT_TRUE(task.has_value());
   EXPECT_EQ(task->bytes, "its task");
   EXPECT_EQ(lseek(task->file.value(), 0, SEEK_END), static_cast<off_t>(kPictureSlots * kBytes));
-  // Who reads from it would get a SIGBUS.
+  // A reader would get a SIGBUS.
   EXPECT_NE(ftruncate(task->file.value(), 0), 0);
   EXPECT_NE(ftruncate(task->file.value(), 1 << 20), 0);
 }
@@ -145,7 +145,7 @@ TEST_F(IsolatedPipelineTest, AWrongSlotEndsIt) {
   Say(Encode(PictureInSlot{.slot = kPictureSlots}));
   EXPECT_THAT(listener_.Outcome(), HasSubstr("a slot that does not exist"));
   EXPECT_TRUE(listener_.pictures.empty());
-  // Nobody reads on: the spawner sees the same, and kills it.
+  // The process no longer reads: the spawner notices it too, and kills the process.
   EXPECT_FALSE(ReceivePacket(process_->value(), 64).has_value());
 }
 

@@ -111,7 +111,7 @@ Descriptor Begin(const Spawner& spawner) {
   return std::move(ends->first);
 }
 
-/// Reads on until it has ended; nothing if nobody says how.
+/// Reads until the process has ended. nullopt if no message has its exit status.
 std::optional<ProcessEnded> End(const Descriptor& socket) {
   std::optional<ProcessEnded> ended;
   while (const auto packet = ReceivePacket(socket.value(), kMostMessageBytes)) {
@@ -200,7 +200,7 @@ TEST(SpawnerTest, OneWhoseSocketIsClosedIsKilledAtOnce) {
   process.AwaitEnd();
 }
 
-// The end of the socket is the process's and the spawner's, and nobody else's.
+// Only the process and the spawner hold this end of the socket.
 TEST(SpawnerTest, AllEndWithTheSpawner) {
   auto spawner = Start([](Descriptor socket) {
     SayPid(socket);

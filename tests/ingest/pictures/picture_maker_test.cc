@@ -131,7 +131,7 @@ TEST(PictureMakerTest, SaysWhatIsWrongWithAnImage) {
   EXPECT_TRUE(absl::IsInvalidArgument(maker.FromImage({}).status()));
 }
 
-/// A JPEG of which the second half of the coded data is not there, though its end is.
+/// A JPEG without the second half of its coded data, but with its end marker.
 std::vector<std::uint8_t> HalfAJpeg() {
   std::vector<std::uint8_t> image = Image("jpegenc");
   const auto half = image.begin() + static_cast<std::ptrdiff_t>(image.size() / 2);

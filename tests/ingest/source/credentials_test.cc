@@ -39,7 +39,8 @@ TEST(CredentialsTest, HidesThemInsideAMessage) {
             "could not open rtsp://***@camera/1: refused");
 }
 
-// Nobody encodes the odd characters of a password, and every parser cuts such a URI elsewhere.
+// Users do not encode special characters of a password, and each parser splits such a URI
+// differently.
 TEST(CredentialsTest, HidesPasswordsThatShouldHaveBeenEncoded) {
   for (const char* uri :
        {"rtsp://user:se/cret@camera/1", "rtsp://user:se@cret@camera/1",

@@ -12,8 +12,8 @@ using std::chrono::seconds;
 
 class LagWatchTest : public ::testing::Test {
  protected:
-  /// So many pictures, each so long after the one before by its own time and as it is decoded.
-  /// Returns how often they were said to lag.
+  /// Takes `count` pictures, with these intervals of their own time and of decoding. Returns the
+  /// number of reports of a lag.
   int Take(int count, nanoseconds sent_every, nanoseconds decoded_every) {
     int said = 0;
     for (int i = 0; i < count; ++i) {

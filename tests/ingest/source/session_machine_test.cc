@@ -179,7 +179,7 @@ TEST_F(SessionMachineTest, HoldsOnceFramesHaveComeForSomeSecondsWithoutAStall) {
   EXPECT_FALSE(machine_.holds()) << "though the session is as old as before";
 }
 
-// A camera that shows one frame and dies, for ever, must not be hammered.
+// A camera that shows one frame and dies, again and again, must not get too many connections.
 TEST_F(SessionMachineTest, AShortSessionDoesNotEndTheLongWaits) {
   for (int i = 0; i < 5; ++i) {
     ASSERT_EQ(Decide(), Step::kBegin);

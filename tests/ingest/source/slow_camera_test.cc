@@ -19,7 +19,7 @@ class SlowCameraTest : public ::testing::Test {
  protected:
   SlowCameraTest() { EXPECT_EQ(machine_.Decide(clock_.Now()).step, Step::kBegin); }
 
-  /// Lets so much time pass, as a supervisor does: it decides whenever it was told to.
+  /// Advances the clock by `time`, and decides at each time that the machine asks for.
   void Wait(nanoseconds time) {
     const nanoseconds end = clock_.Now() + time;
     for (;;) {

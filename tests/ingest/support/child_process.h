@@ -25,7 +25,7 @@ class ChildProcess {
   pid_t pid_ = -1;
 };
 
-/// A port of this machine that nobody listens on, for TCP; somebody might take it meanwhile.
+/// A TCP port of this machine without a listener. Another process might take it later.
 [[nodiscard]] int FreePort();
 
 /// Whether somebody listens there.

@@ -39,7 +39,7 @@ void WriteStreet(const std::string& path);
 /// File descriptors that this process has open.
 [[nodiscard]] std::ptrdiff_t OpenFiles();
 
-/// Looks every two milliseconds until `done`; for ever, until the test's own timeout.
+/// Checks every two milliseconds until `done`, without a limit but the test's own timeout.
 inline void WaitUntil(const std::function<bool()>& done) {
   while (!done()) poll(nullptr, 0, 2);
 }

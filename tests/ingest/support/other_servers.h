@@ -16,7 +16,7 @@ namespace millrace::ingest {
 
 /// An ffmpeg that encodes in time and publishes to `millrace_rtsp_camera --record` (RECORD).
 struct FfmpegPublisher {
-  std::string codec = "h264";     ///< Or h265: that of the server, too.
+  std::string codec = "h264";     ///< Or h265: the server's codec, too.
   std::string transport = "tcp";  ///< Or udp.
   int width = 320;
 

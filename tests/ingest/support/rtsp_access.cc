@@ -32,7 +32,7 @@ void OnClient(GstRTSPServer* /*server*/, GstRTSPClient* client, gpointer places)
   g_signal_connect(client, "pre-describe-request", G_CALLBACK(CheckPlace), places);
 }
 
-/// Of all who know its login. GStreamer's role names have no special characters.
+/// The role of all users with the place's login. GStreamer's role names have no special characters.
 std::string RoleOf(const MountPoint& place) {
   const std::hash<std::string> hash;
   return "viewer-" + std::to_string(hash(place.user + '\n' + place.password));

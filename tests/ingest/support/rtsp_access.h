@@ -1,4 +1,4 @@
-// Where the camera for tests plays, and who may watch it there.
+// The paths of the camera for tests, and the users that may watch each.
 #pragma once
 
 #include <gst/rtsp-server/rtsp-server.h>
@@ -32,9 +32,9 @@ void AskForLogin(GstRTSPAuth& auth, GstRTSPMediaFactory& factory, const MountPoi
 /// a slash or has two in a row; this one does.
 void AddPlace(GstRTSPMountPoints& mounts, GstRTSPMediaFactory& factory, const MountPoint& place);
 
-/// Answers "404 Not Found" to a URL that is not exactly that of a place, its query included.
-/// GStreamer's servers look at no query, and at no slash that ends a path; cameras choose the
-/// channel by a query. `places` must outlive the server.
+/// Answers "404 Not Found" to a URL that is not exactly the URL of a place, with its query.
+/// GStreamer's servers ignore a query, and a slash at the end of a path. Cameras choose the channel
+/// by a query. `places` must outlive the server.
 void AskForExactPlaces(GstRTSPServer& server, const std::vector<MountPoint>& places);
 
 }  // namespace millrace::ingest

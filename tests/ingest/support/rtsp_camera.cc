@@ -1,10 +1,10 @@
 // millrace_rtsp_camera: a real RTSP camera for tests.
 //
-// Serves GStreamer's test picture, or a video file in its own time, over RTSP. When it
-// is ready it prints its URL and a line break on standard output, and nothing else but what
-// `--wrap` says. It ends at
-// SIGTERM, SIGINT, or when its standard input ends, so that it never outlives the test that
-// started it with a pipe. Its picture plays on between clients, so that they join in the middle.
+// Serves GStreamer's test picture, or a video file in its own time, over RTSP. When it is ready, it
+// prints its URL and a line break on standard output, and nothing else except with `--wrap`. It
+// ends at SIGTERM, SIGINT, or at the end of its standard input, so that it never outlives a test
+// that started it with a pipe. Its picture continues between clients, so that they join in the
+// middle.
 //
 //   --address A     127.0.0.1 by default; :: listens on every address, of IPv4, too
 //   --port N        0, the default, takes a free one; the printed URL says which
@@ -13,23 +13,23 @@
 //   --fps N         25 by default
 //   --width N --height N      320 x 240 by default
 //   --pattern NAME  of videotestsrc; smpte by default. `ball` moves
-//   --speed N       the pattern moves by so many pixels to the left with each frame; 0 by default
+//   --speed N       the pattern moves N pixels to the left with each frame; 0 by default
 //   --file PATH     serve this file instead, scaled to the size; it ends when the file ends
-//   --widen-after N after so many frames the picture is twice as wide, in the same stream
+//   --widen-after N after N frames the picture is twice as wide, in the same stream
 //   --gop N         frames from one key frame to the next; 25 by default
 //   --codec NAME    h264 (default), h265 or mjpeg; pcma is sound without a picture, unknown a codec
 //                   that no player has
 //   --b-frames N    of H.264, between two others; 0 by default
-//   --frames N      the stream ends after so many
-//   --wrap          RTP timestamps and sequence numbers begin some seconds before their end; when
-//                   both have been sent that begin anew, it prints `wrapped`
-//   --loss N        so many of a hundred packets get lost
-//   --reorder N     so many of a hundred packets come up to 20 ms late, after others
+//   --frames N      the stream ends after N frames
+//   --wrap          RTP timestamps and sequence numbers start some seconds before they wrap; after
+//                   both have wrapped, it prints `wrapped`
+//   --loss N        N of a hundred packets get lost
+//   --reorder N     N of a hundred packets come up to 20 ms late, after others
 //   --user NAME --password TEXT   ask for these, by Basic
 //   --digest        ask for them by Digest, as most cameras do
 //   --transport NAME              tcp or udp only; both by default
-//   --record        no picture of its own: serve what somebody publishes (RECORD) at /publish, in
-//                   --codec
+//   --record        no picture of its own: serve the video that a client publishes (RECORD) at
+//                   /publish, in --codec
 //   --tls FILE      speak RTSPS, with the certificate and the key in this file, in PEM
 //
 // A camera that was killed comes back under its old URL by --port.
@@ -189,7 +189,7 @@ std::string Packets(const Options& options) {
          " delay-probability=" + std::to_string(options.reorder / 100.0);
 }
 
-/// What was sent last, and what has begun anew.
+/// The last sent numbers, and which of them have wrapped.
 struct Numbers {
   guint timestamp = 0;
   guint number = 0;

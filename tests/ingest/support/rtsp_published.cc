@@ -18,7 +18,7 @@ class Outlet {
     source_ = source;
   }
 
-  /// In the time of whoever is served.
+  /// Stamps the buffer with the time of the served pipeline.
   void Push(GstBuffer* published) {
     const std::scoped_lock lock(mu_);
     if (source_ == nullptr) return;
@@ -45,7 +45,7 @@ GstElement* ElementOf(GstRTSPMedia* media, const char* name) {
   return element;
 }
 
-/// One who publishes: what is served of it, and where. Lives until the program ends.
+/// A publisher, its served pipeline and path. Lives until the program ends.
 struct Published {
   GstRTSPServer* server;
   std::string path;
@@ -57,7 +57,7 @@ void OnViewer(GstRTSPMediaFactory* /*factory*/, GstRTSPMedia* media, gpointer /*
   TheOutlet().Become(ElementOf(media, "source"));
 }
 
-/// Whoever comes from now on gets what is published.
+/// Clients get the published video from now on.
 void Serve(Published& published) {
   GstRTSPMediaFactory* factory = gst_rtsp_media_factory_new();
   gst_rtsp_media_factory_set_launch(factory, published.out.c_str());
@@ -78,7 +78,7 @@ GstFlowReturn OnPublished(GstAppSink* sink, gpointer data) {
   return GST_FLOW_OK;
 }
 
-/// There is nothing at the path any more: whoever comes finds 404.
+/// Removes the path: clients get 404.
 void OnGone(GstRTSPMedia* /*media*/, gpointer data) {
   auto& published = *static_cast<Published*>(data);
   GstRTSPMountPoints* mounts = gst_rtsp_server_get_mount_points(published.server);

@@ -5,7 +5,6 @@
 
 #include <string>
 
-/// Takes what one at a time publishes at `/publish`, in `codec` (h264 or h265), and serves it at
-/// `path` to whoever comes, while it is published; else there is nothing at `path` (404). Until the
-/// program ends.
+/// Takes the video of one publisher at a time at `/publish`, in `codec` (h264 or h265), and serves
+/// it at `path`. Without a publisher, clients of `path` get 404. Works until the program ends.
 void MountPublished(GstRTSPServer* server, const std::string& codec, const char* path);

@@ -1,5 +1,5 @@
-// GLib's type system allocates once, in a constructor of its library, and its interned strings live
-// for ever by contract. Only a slow unwinder sees as far up as that constructor, and is bearable
+// GLib's type system allocates once, in a constructor of its library, and its interned strings are
+// never freed by contract. Only a slow unwinder reaches that constructor, and it is fast enough
 // only if it stops there. Nothing else is suppressed.
 extern "C" {
 

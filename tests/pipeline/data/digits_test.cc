@@ -50,7 +50,7 @@ TEST_F(DigitsTest, WhatIsWrongIsNamedWithItsLine) {
   ExpectRefused(Line("1", "one"), "its digit is \"one\"");
 }
 
-// Facts of the data set, counted by hand with awk: 1,797 samples, so many of each digit.
+// Facts of the data set, counted by hand with awk: 1,797 samples, and the samples of each digit.
 TEST(RealDigitsTest, AreWhatTheyAreKnownToBe) {
   ASSERT_TRUE(std::filesystem::exists(MILLRACE_DIGITS)) << "tools/setup test fetches it";
   const auto digits = ReadDigits(MILLRACE_DIGITS);

@@ -26,7 +26,7 @@ std::vector<std::int64_t> SamplesOf(LateLabels& labels, std::int64_t step) {
 
 class LateLabelsTest : public ::testing::Test {
  protected:
-  // So many samples come in, without labels.
+  // Adds samples without labels.
   void Admit(std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) labels_.Admit(i, {});
   }

@@ -236,7 +236,7 @@ TEST(EngineTest, DestroyedWithSamplesInFlightItEnds) {
   auto engine = Engine::Start(
       {.plan = PlanOf("partime", 3), .run = [&](const Step&) { ++ran; }, .on_worker_start = {}});
   ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
-  engine->reset();    // Hangs, and is killed by the test's timeout, if a worker waits for ever.
+  engine->reset();    // Hangs until the test's timeout if a worker never stops waiting.
   EXPECT_LE(ran, 5);  // F1 F2 F3 B3 U3: the others lack their inputs.
 }
 

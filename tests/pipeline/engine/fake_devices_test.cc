@@ -1,5 +1,5 @@
-// Whatever order devices do their queues in, what comes out is the same; and each need that they
-// are told of is needed.
+// The results do not depend on the order in which devices work on their queues. And every
+// dependency that the devices get is necessary.
 #include <algorithm>
 #include <stdexcept>
 #include <string>

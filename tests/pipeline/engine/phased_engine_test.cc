@@ -20,7 +20,7 @@ constexpr int kSamples = 60;
 constexpr int kSwitchAt = 25;
 constexpr double kLearningRate = 0.02;
 
-// Stages for each phase, of which the later ones go on with the weights of the ones before.
+// Stages for each phase. The stages of a later phase start with the weights of the earlier one.
 class PhasedStages {
  public:
   explicit PhasedStages(const Phases& phases) { Begin(phases.front()); }
@@ -111,8 +111,7 @@ class PhasedRun {
   std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use what is above.
 };
 
-// What the stages hold after plans that each ran alone, one operation after the other, for so many
-// samples.
+// The stages' weights after serial runs of these plans, each on its number of samples.
 std::vector<double> WeightsOfSerialRuns(const std::vector<std::pair<Plan, int>>& runs) {
   std::vector<double> weights;
   for (const auto& [bounded, samples] : runs) {

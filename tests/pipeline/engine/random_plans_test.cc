@@ -1,5 +1,5 @@
-// Random orders: the checker accepts exactly those that run when every operation simply waits for
-// what it reads and for room, and the engine then does what a serial run does.
+// Random orders. The checker accepts an order exactly if it runs when every operation simply waits
+// for its inputs and for room. The engine then gives the results of a serial run.
 #include <algorithm>
 #include <array>
 #include <random>

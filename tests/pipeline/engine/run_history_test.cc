@@ -66,7 +66,7 @@ TEST(OperationRingTest, TheNewestTakeThePlacesOfTheOldest) {
   EXPECT_EQ(operations.front().step.first, last - OperationRing::kPlaces + 1);
 }
 
-// Whoever reads meanwhile finds whole operations, in their order, without a gap.
+// A concurrent reader finds whole operations, in their order, without a gap.
 TEST(OperationRingTest, IsReadWhileItIsWritten) {
   OperationRing ring;
   const std::jthread writer([&](const std::stop_token& stop) {

@@ -12,7 +12,7 @@ namespace {
 // One thread has the lock but for moments; the other gets it all the same, and never beside it.
 TEST(TurnLockTest, WhoWaitsGetsItFromAThreadThatHasItAlmostAlways) {
   TurnLock lock;
-  int held = 0;  // Of who has the lock.
+  int held = 0;  // 1 while a thread has the lock.
   std::atomic<bool> done = false;
   std::jthread greedy([&] {
     while (!done) {

@@ -97,7 +97,7 @@ TEST(FlowScoresTest, APerfectFlowHasNoError) {
 TEST(FlowScoresTest, UnknownPixelsCountNowhere) {
   TrueFlow truth{.width = kWidth, .height = kHeight, .flow = ConstantFlow(kWidth, kHeight, 0, 0)};
   truth.known.assign(kPixels, 0);
-  // Of all but these nobody knows, and files say nonsense there.
+  // All other pixels are unknown, and files have nonsense there.
   for (std::size_t i = 2 * 5; i < truth.flow.size(); ++i) truth.flow[i] = -512;
   for (int i = 0; i < 5; ++i) {
     truth.known[i] = 1;

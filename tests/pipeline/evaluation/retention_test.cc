@@ -76,7 +76,7 @@ class RetentionTest : public ::testing::Test {
     return result.ok() ? *std::move(result) : FlowRunResult();
   }
 
-  // The loss ratio on ten pairs of a learner that has learned from so many.
+  // The loss ratio on ten pairs, for a learner that has learned from `learned` pairs.
   [[nodiscard]] static double RatioOf(const std::vector<ClipPair>& pairs, int from, int learned) {
     StreamScorer scorer(seconds(1), kWidth, kHeight);
     const auto flow = ConstantFlow(kWidth, kHeight, static_cast<float>(learned) / 10, 0);

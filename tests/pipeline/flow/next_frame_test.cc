@@ -42,7 +42,7 @@ TEST(NextFrameTest, MotionThatGoesOnIsForetoldByTheFirstFlowAlone) {
       ComputeNextFrameLoss(pictures, Flows({{2, -1}, {-3, 1}}), {.smoothness = 0});
   const FlowLoss wrong =
       ComputeNextFrameLoss(pictures, Flows({{-2, 1}, {2, -1}}), {.smoothness = 0});
-  // All but the border, of which it cannot know.
+  // All but the border, which it cannot predict.
   EXPECT_LT(right.photometric.item<double>(), 0.3 * right.no_motion.item<double>());
   EXPECT_EQ(other.photometric.item<double>(), right.photometric.item<double>());
   EXPECT_GT(wrong.photometric.item<double>(), 0.8 * right.no_motion.item<double>());

@@ -42,7 +42,7 @@ class Filmed {
 
   [[nodiscard]] Learner& learner() { return *learner_; }
 
-  /// The learner takes so many more; the next pair to come is Next().
+  /// The learner takes more pairs; the next pair is Next().
   void Film(int samples) {
     for (int i = 0; i < samples; ++i) {
       EXPECT_TRUE(learner_->AwaitRoom().ok());
@@ -257,7 +257,7 @@ class OneSampleLearner {
 TEST(PredictTest, TheUpdatesAreThoseThatTheWeightsHaveSeen) {
   constexpr int kUpdates = 1000;
   OneSampleLearner alone;
-  std::vector<std::vector<float>> after;  // So many updates.
+  std::vector<std::vector<float>> after;  // By the number of updates.
   for (int i = 0; i <= kUpdates; ++i) {
     after.push_back(alone.Ask().outputs);
     ASSERT_TRUE(i == 0 || after[i] != after[i - 1]) << "each update shows";

@@ -67,7 +67,7 @@ TEST_P(PlacedUnder, LearnsAsOnTheCpuByWhatWasCaptured) {
   }
 }
 
-// A sample that is no number teaches nobody, wherever it is found out.
+// A sample with values that are not finite changes no weights, wherever it is detected.
 TEST_F(GpuTest, WhatIsNoNumberTeachesNothing) {
   std::vector<at::Tensor> inputs = SmallInputs(20);
   inputs[7] = inputs[7] * std::numeric_limits<float>::infinity();
@@ -106,7 +106,7 @@ LayerChain ChainThatAsks() {
   return chain;
 }
 
-// The stage in the middle goes without, those around it do not, and what they learn is the same.
+// The stage in the middle is not captured, the other stages are, and they learn the same.
 TEST_F(GpuTest, AStageThatCannotBeCapturedSaysWhyAndLearnsAllTheSame) {
   const std::vector<at::Tensor> inputs = SmallInputs(40);
   SmallRun run{.schedule = "one_f_one_b_star", .stages = 3, .make_chain = ChainThatAsks};

@@ -27,8 +27,8 @@ constexpr int kStages = 3;
 struct Case {
   std::string schedule = {};
   int window = 4;
-  /// 0: labels come with their samples; otherwise right after the prediction so many later, less
-  /// one.
+  /// 0: labels come with their samples. Otherwise a label comes right after the prediction that is
+  /// delay - 1 later.
   int delay = 0;
   LabelTask task = LabelTask::kClassification;
 };
@@ -64,7 +64,7 @@ std::optional<SampleLabel> LabelOf(const Case& c, std::int64_t n) {
   return SampleLabel(std::vector<float>{static_cast<float>(n % 2), 0.5F, -1});
 }
 
-// What comes out of a run.
+// The results of a run.
 struct Outcome {
   std::vector<LabelPrediction> predictions;
   /// Of the network as it was at the end, for the first sample.

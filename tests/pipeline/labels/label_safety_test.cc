@@ -141,8 +141,8 @@ TEST(LabelSafetyTest, WeightsThatGoWrongAreGivenUpForTheLastGoodOnes) {
   }
 }
 
-// Each of them is right about half of the time, so the loss is no better than that of zeros, nor
-// much worse.
+// Each label is right about half of the time. So the loss is neither better than the loss of zeros,
+// nor much worse.
 TEST(LabelSafetyTest, LabelsThatCannotBeLearnedAreNoReasonToGoBack) {
   TestLearner learner(SmallOptions());
   for (int i = 0; i < 400; ++i) learner.Learn(1, /*swapped=*/i % 2 == 0);
@@ -235,7 +235,7 @@ TEST_F(LabelCheckpointsTest, ALearnerThatGoesWrongTwelveTimesInARowIsHeldOnItsLa
   }
 }
 
-// What it goes on from has proven good: a rate that is right, until somebody sets another.
+// It resumes from a state that has proven good, with a good rate, until a caller sets another.
 TEST_F(LabelCheckpointsTest, TheProcessAfterOneThatGaveUpTriesWhatIsLeftOfTheRate) {
   LabelLearnerOptions options = Options();
   options.task = LabelTask::kRegression;
@@ -283,8 +283,8 @@ TEST_F(LabelCheckpointsTest, GoesOnBitForBitWhereEachSampleStandsAlone) {
   }
 }
 
-// The window begins anew, at a row of its own; what was learned is there, and is not unlearned by
-// what lies in the other rows.
+// The window starts again, at its own row. The learned weights are there, and the content of the
+// other rows does not change them.
 TEST_F(LabelCheckpointsTest, EachRowOfTheWindowIsItsSampleWhereverItGoesOn) {
   std::vector<std::vector<float>> expected;
   {

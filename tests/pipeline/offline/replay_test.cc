@@ -1,4 +1,4 @@
-// A user's network over recorded samples: what comes out is what a loop by hand would make.
+// A user's network over recorded samples gives the results of a loop by hand.
 #include "pipeline/offline/replay.h"
 
 #include <unistd.h>

@@ -33,7 +33,7 @@ const std::vector<Case>& Cases() {
   return kCases;
 }
 
-// What goes in and, after GoThereAndBack(), what comes out and back.
+// The inputs and, after GoThereAndBack(), the outputs and gradients.
 struct Values {
   at::Tensor input;
   at::Tensor weight;

@@ -52,7 +52,7 @@ void ExpectLeastSlots(const ScheduleRequest& request) {
   });
 }
 
-// Stages of random costs, and a period between the least and that of one stage at a time.
+// Stages of random costs, and a period between the shortest one and that of a serial run.
 ScheduleRequest RandomRequest(int stages, int most_copy, std::mt19937& random) {
   ScheduleRequest request = EqualStages(stages);
   double all = 0;

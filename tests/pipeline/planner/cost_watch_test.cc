@@ -100,7 +100,7 @@ TEST_F(CostWatchTest, APlanLastsAWhile) {
   EXPECT_TRUE(watch_.Moved(seconds(10)));
 }
 
-// It would plan for ever otherwise.
+// Otherwise it would plan without end.
 TEST_F(CostWatchTest, WhatWasPlannedWithIsTheNewMeasure) {
   Work(1, kForward, milliseconds(100));
   Work(2, kForward, milliseconds(100));

@@ -135,7 +135,7 @@ int LeastBytesIn(const absl::Status& refused) {
   return least;
 }
 
-// Who does as the messages say comes to a plan, and with a byte less there is none.
+// A user who follows the messages gets a plan. With a byte less there is no plan.
 TEST(PlannerTest, SaysTheLeastThatAnyPlanNeeds) {
   int bytes = 10;
   for (int tries = 0; !PlanFor(RequestWithBytes(1.0, 4, bytes)).ok(); ++tries) {

@@ -119,7 +119,7 @@ TEST(MemoryNeedTest, ALearnerTakesAboutWhatWasReckoned) {
   const FlowLearnerOptions options{.width = kSide, .height = kSide, .stages = 2};
   const double need = *MemoryNeedOf(options);
   const double before = StatusBytes("VmRSS");
-  std::ofstream("/proc/self/clear_refs") << 5;  // The peak begins anew.
+  std::ofstream("/proc/self/clear_refs") << 5;  // Resets the peak.
   auto learner = MakeFlowLearner(options, [](const ModelPrediction&) {});
   ASSERT_TRUE(learner.ok()) << learner.status();
   for (int i = 0; i < 20; ++i) {

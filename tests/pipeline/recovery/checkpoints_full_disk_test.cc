@@ -38,8 +38,7 @@ using ::testing::HasSubstr;
 const std::vector<std::string> kFiles = {"stage-1.safetensors", "stage-2.safetensors",
                                          "stage-3.safetensors", "manifest.json"};
 
-// Files of this process may not grow beyond so many bytes meanwhile: a write fails in the middle of
-// a file.
+// Limits the size of this process's files while it lives: a write fails in the middle of a file.
 class ShortFiles {
  public:
   explicit ShortFiles(rlim_t bytes) {
@@ -121,8 +120,8 @@ bool Tell(const char* file, const std::string& text) {
   return static_cast<bool>(std::ofstream(file) << text << std::flush);
 }
 
-// Gives this process mounts of its own, and a disk in memory at `folder`, of so many bytes, that
-// goes with it. False where the system does not let it.
+// Gives this process its own mounts, and a disk in memory at `folder`, of this number of bytes. The
+// disk ends with the process. False if the system forbids it.
 bool MountDisk(const std::string& folder) {
   const std::string user = std::to_string(::getuid());
   const std::string group = std::to_string(::getgid());
@@ -138,7 +137,7 @@ struct statvfs UseOf(const std::string& folder) {
   return use;
 }
 
-// Leaves so many places for pages or for files and folders on the disk.
+// Leaves room for this number of pages, or of files and folders, on the disk.
 void LimitPages(const std::string& folder, std::uint64_t free) {
   const struct statvfs use = UseOf(folder);
   const std::uint64_t pages = use.f_blocks - use.f_bfree + free;

@@ -321,7 +321,7 @@ TEST_F(CheckpointsTest, WhatIsDamagedIsSaidOnce) {
   ExpectTheOneBefore("is damaged (it has 4 layers where 6 are needed)");
 }
 
-/// Something in the place of a file that cannot be read, whoever asks.
+/// Replaces a file by something that no user can read.
 using PutInPlace = std::function<void(const fs::path& file)>;
 
 const std::vector<PutInPlace> kUnreadable = {

@@ -124,7 +124,7 @@ TEST_F(LearnerCheckpointsTest, GoesOnBitForBitWhereItEnded) {
   }
 }
 
-// Whoever asks how much a crash would lose has an answer from the start of each process on.
+// From the start of each process on, a caller can ask how much a crash would lose.
 TEST_F(LearnerCheckpointsTest, SaysUntilWhenAllIsKeptBeforeItHasWrittenOne) {
   const TestLearner without(WithoutCheckpoints());
   EXPECT_FALSE(without->learning().checkpoints.kept_until.has_value());

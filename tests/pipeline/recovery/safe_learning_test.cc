@@ -97,8 +97,8 @@ void ExpectSame(const std::vector<LayerState>& a, const std::vector<LayerState>&
   }
 }
 
-// What comes after a state depends on nothing but the state: learning on from it gives the same
-// bits, whatever was learned in between and however the network is cut.
+// The results after a state depend only on the state. Learning from it gives the same bits, for any
+// learning in between and for any cuts of the network.
 TEST(NetworkStateTest, LearnsOnFromItBitForBit) {
   LearningNetwork learned("sequential", {2, 4});
   learned.Learn(20);
@@ -228,7 +228,7 @@ TEST(SafeLearningTest, WhatHasProvenGoodKeepsItsRatio) {
   EXPECT_EQ(last->ratio, 0.25);
 }
 
-// Learning is given up, the rate is 0 in every respect, and whoever sets one lets it begin again.
+// After learning has been given up the rate is 0 everywhere. A caller that sets a rate restarts it.
 class GivenUpTest : public ::testing::Test {
  protected:
   GivenUpTest() {
@@ -298,9 +298,9 @@ TEST(StateCollectorTest, CopiesEveryStageAfterTheSameSample) {
 
 constexpr int kSide = kWavesSide;
 
-// With a learning rate that tears any network apart, it goes wrong, comes back and goes on: every
-// sample is predicted, and right after it has come back its flow is that of the weights it began
-// with, which see no motion.
+// With a learning rate that destroys any network, it goes wrong, rolls back and continues. Every
+// sample is predicted. Right after the roll-back, its flow is that of the first weights, which see
+// no motion.
 TEST(SafeLearningTest, ALearnerThatExplodesComesBackAndGoesOn) {
   std::mutex mu;
   std::vector<ModelPrediction> predictions;
@@ -334,8 +334,8 @@ TEST(SafeLearningTest, ALearnerThatExplodesComesBackAndGoesOn) {
   }
 }
 
-// Whatever the rate, it ends with weights that see something plausible: it learns with the share of
-// the rate that is left, or is held on those that were good.
+// With any rate, it ends with weights that see a plausible flow. It learns with the remaining share
+// of the rate, or keeps the good weights.
 TEST(SafeLearningTest, ALearnerWhoseRateIsFarTooHighEndsPlausible) {
   for (const double rate : {0.05, 1.0}) {
     std::mutex mu;
@@ -380,7 +380,7 @@ TEST(SafeLearningTest, ALearnerWhoseRateIsFarTooHighEndsPlausible) {
   }
 }
 
-// The stripes, behind noise that nobody can foretell.
+// The stripes, behind noise that cannot be predicted.
 std::vector<std::uint8_t> NoisyWaves(double shift, unsigned seed) {
   std::vector<std::uint8_t> rgb = Waves(shift);
   std::minstd_rand draw(seed + 1);
@@ -388,7 +388,7 @@ std::vector<std::uint8_t> NoisyWaves(double shift, unsigned seed) {
   return rgb;
 }
 
-// Whoever learns meanwhile must not bring the rate of before back.
+// A thread that learns at the same time must not restore the earlier rate.
 TEST(SafeLearningTest, ARateThatIsSetHoldsWhateverIsLearnedMeanwhile) {
   LearningNetwork learning("sequential", {});
   StagedNetwork& network = learning.network();

@@ -60,7 +60,7 @@ struct Checksums {
   }
 };
 
-// Of every n-th of so many pairs.
+// The sums over every n-th of the pairs.
 Checksums SumUp(const GeneratedStream::Options& options, int pairs, int every = 1) {
   GeneratedStream stream(options);
   Checksum pictures;
@@ -77,8 +77,8 @@ Checksums SumUp(const GeneratedStream::Options& options, int pairs, int every = 
   return {pictures.value(), flow.value(), visible.value()};
 }
 
-// Figures that were measured on this stream are worth nothing on another: whoever changes it must
-// measure them again.
+// Values that were measured on this stream do not hold for another one: after a change of the
+// stream, measure them again.
 TEST(GeneratedStreamTest, IsTheSameOnEveryMachine) {
   EXPECT_EQ(SumUp({.seed = 0}, 12), (Checksums{0xd2219d05, 0x5e01bf9b, 0xf34a6caf}));
   EXPECT_EQ(SumUp({.seed = 1, .frames_per_scene = 4, .cuts = true, .pause_every = 2}, 12),

@@ -83,7 +83,7 @@ TEST(StaleTest, TheNumbersAreTheSameOnEitherNumberOfDevices) {
   EXPECT_EQ(first.weights(), second.weights());
 }
 
-// On 2K + 1 devices no device does both: the period is that of the slower of the two.
+// On 2K + 1 devices no device does both: the period is the time of the slower one.
 TEST(StaleTest, SeparateBackwardsShortenThePeriod) {
   ScheduleRequest request = EqualStages(4);
   request.costs.back() = {.forward = 0.7, .backward = 1.3};
@@ -108,7 +108,7 @@ TEST(HybridTest, IsStaleUntilTheSwitchAndSequentialAfterwards) {
 
 // ----------------------------------------------------------------------------------- PipeDream --
 
-// Section 3.3: stage h of n holds n - h + 1 versions, and a backward meets that of its forward.
+// Section 3.3: stage h of n holds n - h + 1 versions, and a backward uses its forward's version.
 TEST(PipedreamTest, EachBackwardMeetsTheWeightsOfItsForward) {
   const Plan plan = *MakePlan("pipedream", EqualStages(4));
   EXPECT_THAT(FiguresOf(plan, &StageFigures::versions), ElementsAre(4, 3, 2, 1));

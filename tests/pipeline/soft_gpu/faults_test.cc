@@ -24,7 +24,7 @@ constexpr int kSide = 64;
 constexpr int kCopyEvery = 4;
 constexpr int kWindow = 10;
 constexpr int kInFlight = 8;
-constexpr int kGood = 40;  // Samples, of which some have proven good.
+constexpr int kGood = 40;  // Samples; some of their states have proven good.
 
 class FaultsTest : public ::testing::Test {
  protected:
@@ -54,7 +54,7 @@ class FaultsTest : public ::testing::Test {
     return *std::move(learner);
   }
 
-  // What the learner says of the first sample that it refuses, of so many.
+  // The learner's error for the first of the samples that it refuses.
   absl::Status Learn(pipeline::Learner& learner, int samples) {
     for (int i = 0; i < samples; ++i) {
       const pipeline::GeneratedPair pair = stream_.Next();
@@ -65,8 +65,8 @@ class FaultsTest : public ::testing::Test {
     return absl::OkStatus();
   }
 
-  // A learner that goes on from what is kept begins with a sample that the other one had learned
-  // from.
+  // A learner that resumes from the checkpoint starts with a sample that the other learner had
+  // learned from.
   void ExpectToGoOn() {
     Repair();
     const std::unique_ptr<pipeline::Learner> next = Learner(/*captures=*/true);

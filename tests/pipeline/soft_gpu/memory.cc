@@ -23,7 +23,7 @@ namespace {
 // As float32 and float64 no number; as an index the last.
 constexpr int kSpoiled = 0xFF;
 
-// Of memory that was freed, and is kept so that who reads it too late reads what is spoiled.
+// The limit of freed memory that is kept: a late reader then reads spoiled values.
 constexpr std::size_t kMostKept = std::size_t{1} << 29;
 
 // What a device without a limit says that it has.
@@ -58,7 +58,7 @@ void TakeFromLimit(std::size_t size) {
                    " bytes");
 }
 
-// To who counts the memory that a piece of work takes.
+// Reports to LibTorch's profiler, which counts the memory of an operation.
 void Report(const Block& block, std::int64_t bytes) {
   c10::reportMemoryUsageToProfiler(const_cast<char*>(block.bytes.data()), bytes, in_use, in_use,
                                    c10::Device(c10::kCUDA, block.device));
@@ -83,7 +83,7 @@ void Retire(Block* spoiled) {
   }
 }
 
-// Of the host: nobody's stream owns it.
+// Memory of the host: no stream owns it.
 void FreeOfHost(void* context) {
   auto* const block = static_cast<Block*>(context);
   Streams& streams = Streams::Get();
@@ -110,8 +110,8 @@ class HostMemory final : public c10::Allocator {
   }
 };
 
-// Memory of a recording stays its own, as long as there is one, and is spoiled anew whenever that
-// is done. Who frees other memory meanwhile, in whatever thread, frees it as always.
+// A recording owns its memory as long as it exists, and spoils it again at each replay. Other
+// memory is freed as always, in any thread.
 void Free(void* context) {
   auto* const block = static_cast<Block*>(context);
   Streams& streams = Streams::Get();

@@ -1,6 +1,5 @@
-// The memory of a GPU made of software: the host's. What is freed is spoiled as soon as the next
-// owner of the same memory could write there, so who still reads it, without having said so by
-// record_stream(), reads no number.
+// The memory of a software GPU: the host's memory. Freed memory is spoiled as soon as its next
+// owner could write there. So a stream that still reads it, without record_stream(), reads NaN.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ void RecordStream(const c10::DataPtr& memory, std::int64_t stream);
 [[nodiscard]] c10::Allocator* PinnedMemory();
 [[nodiscard]] bool IsPinned(const void* memory);
 
-/// Whose memory that is, of those that have not been freed; -1: nobody's.
+/// The device that owns this memory; -1 if no device does, or if the memory was freed.
 [[nodiscard]] c10::DeviceIndex DeviceOf(const void* memory);
 
 }  // namespace millrace::soft_gpu

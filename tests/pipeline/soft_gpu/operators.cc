@@ -109,7 +109,7 @@ class HostArguments {
   std::optional<at::Device> device_;
 };
 
-// What an operator puts into an `out` is made anew each time, and copied to where it belongs.
+// An operator's `out` is a new tensor each time. Its content is then copied to the real `out`.
 std::vector<c10::IValue> Call(const c10::OperatorHandle& op, std::vector<c10::IValue> arguments) {
   const at::AutoDispatchBelowADInplaceOrView no_graph;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -167,7 +167,7 @@ void GiveShape(const at::Tensor& result, const at::Tensor& shape) {
 // The results of a call, before it is done.
 struct Results {
   std::vector<c10::IValue> values;
-  /// Where those that are new have to be put, as the host sees it.
+  /// The places of new results, as the host sees them.
   std::vector<std::pair<std::size_t, at::Tensor>> places;
 };
 

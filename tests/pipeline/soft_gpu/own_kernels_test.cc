@@ -57,7 +57,7 @@ TEST(OwnKernelsTest, TakeThePlaceOfManyOperators) {
   });
 }
 
-// Of so many parameters that a step takes several launches.
+// With enough parameters for several launches in a step.
 std::pair<std::vector<at::Tensor>, std::int64_t> SteppedWithPuts(
     const pipeline::OptimizerOptions& options, bool own_kernels) {
   constexpr int kParameters = 70;

@@ -1,4 +1,4 @@
-// Streams of stages are nobody else's, though a GPU has a few and gives them out in turn.
+// No two stages share a stream, although a GPU has only a few and gives them out in turn.
 #include "pipeline/device/stage_stream.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// The streams of a GPU made of software. What is put into a stream is done when somebody waits for
-// it, no sooner, and in an order drawn at random of those that streams and events allow: what a GPU
-// might do, however seldom, happens here soon.
+// The streams of a software GPU. The work of a stream runs only when a thread waits for it, in a
+// random order among the orders that streams and events allow. So rare orders of a real GPU happen
+// here soon.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,7 @@ class Streams {
   [[nodiscard]] bool Passed(Mark mark);
   /// Works until `mark` is passed. Throws what a task threw.
   void Finish(Mark mark);
-  /// The same with all that has been put into `stream`. Throws while that is recorded, whoever
-  /// waits.
+  /// The same with all work of `stream`. Throws in any thread while the stream is recorded.
   void FinishStream(std::int64_t stream);
   /// The same with all streams of these numbers, or all. Throws while any of them is recorded.
   void FinishAll(std::int64_t first, std::int64_t last);

@@ -84,7 +84,7 @@ TEST(CostProfileTest, LeavesTheModelAndTheRandomNumbersAsTheyAre) {
   known.mutable_grad() = at::full_like(known, 3);
   const auto before = BitsOf(chain);
   static_cast<void>(Profile(chain));
-  EXPECT_TRUE(BitsOf(chain) == before);  // Thousands of bytes, which nobody would read.
+  EXPECT_TRUE(BitsOf(chain) == before);  // Not EXPECT_EQ: it would print thousands of bytes.
 }
 
 TEST(CostProfileTest, EveryLayerHasItsNameAndItsTimes) {

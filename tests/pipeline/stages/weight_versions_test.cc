@@ -33,7 +33,7 @@ TEST(WeightVersionsTest, AnOlderVersionIsThereWhileItIsUsed) {
   EXPECT_TRUE(at::equal(weight.detach(), ((((first + 1) + 1) + 1) + 1) + 1));
 }
 
-// at::linear() stores a view of the weights, whose memory is that of the parameter.
+// at::linear() stores a view of the weights, which shares the parameter's memory.
 TEST(WeightVersionsTest, StoredGraphMeetsTheVersionInUse) {
   const at::Tensor weight = Weight();
   const at::Tensor input = at::randn({1, 3}).set_requires_grad(true);

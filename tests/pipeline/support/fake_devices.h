@@ -151,7 +151,7 @@ class FakeDevices final : public Devices {
     GoPast(work, options_.plan.devices[device], progress_);
   }
 
-  // Nothing can go on: that is what a device that waits for ever comes to.
+  // No device can continue: a real device would wait without end.
   bool Stuck() {
     options_.run(0, {.step = {OperationKind::kForward, -1, -1, -1}}, /*waited=*/false);
     stopped_ = true;

@@ -51,7 +51,7 @@ struct FlowRun {
   /// Stages, from 1, one of whose parameters is at the end what it was at the start.
   std::vector<int> stages_that_stood;
 
-  /// The loss of each prediction, as a share of that of no motion.
+  /// The loss of each prediction, as a share of the loss of no motion.
   [[nodiscard]] std::vector<double> Ratios() const {
     std::vector<double> ratios;
     for (const ModelPrediction& made : predictions) {

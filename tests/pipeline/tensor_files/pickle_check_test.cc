@@ -109,7 +109,7 @@ TEST(PickleCheckTest, WhatNeedsMoreValuesThanThereAreIsRefused) {
   }
 }
 
-// Otherwise what comes behind an instruction would be taken for its bytes, or the other way round.
+// Otherwise the check would take the bytes after an instruction for its arguments, or vice versa.
 TEST(PickleCheckTest, KnowsTheInstructionsThatLibTorchKnows) {
   for (int code = 0; code < 256; ++code) {
     const std::string instruction(1, static_cast<char>(code));

@@ -92,7 +92,7 @@ TEST_F(TokenFileTest, OneThatIsNotThereMayBeATokenAndIsNotRepeated) {
               HasSubstr("it is a folder"));
 }
 
-// A pipe that nobody writes to would be waited for without end.
+// The server would wait without end for a pipe without a writer.
 TEST_F(TokenFileTest, APipeOrDeviceIsRefusedAtOnce) {
   const std::string pipe = files_.Path("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

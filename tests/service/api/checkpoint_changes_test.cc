@@ -51,12 +51,12 @@ TEST_F(CheckpointServiceTest, WhereGoingBackFailsNothingHasMoved) {
   EXPECT_EQ(street().Snapshot().frames.predicted, 1u) << "it runs on";
 }
 
-/// A folder in which nobody can change anything, for as long as this lives.
+/// A read-only folder, as long as this object lives.
 class ReadOnly {
  public:
   explicit ReadOnly(fs::path folder) : folder_(std::move(folder)), is_root_(geteuid() == 0) {
     Permit(fs::perms(0555), fs::perms(0444));
-    if (is_root_) {  // Whom no permissions stop.
+    if (is_root_) {  // Permissions do not stop root.
       EXPECT_EQ(seteuid(kNobody), 0);
     }
   }

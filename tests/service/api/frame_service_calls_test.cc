@@ -1,4 +1,4 @@
-// The calls that push frames: who gets a stream's place, and how a call ends.
+// The calls that push frames: which client gets a stream, and how a call ends.
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
 
@@ -25,7 +25,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Looks every two milliseconds until `done`; for ever, until the test's own timeout.
+/// Checks every two milliseconds until `done`, without a limit but the test's own timeout.
 void WaitUntil(const std::function<bool()>& done) {
   while (!done()) poll(nullptr, 0, 2);
 }
@@ -100,8 +100,8 @@ TEST_F(FrameServiceTest, ACancelledCallLeavesItsPlace) {
 /// Calls with a deadline.
 class FrameDeadlineTest : public FrameServiceTest {
  protected:
-  /// Pushes two frames to a stream of its own, and lets the deadline pass. Returns whether both had
-  /// come by then, of which the first, "a", got its outcome.
+  /// Pushes two frames to its own stream, and lets the deadline pass. Returns whether both had come
+  /// by then, and the first, "a", had got its outcome.
   bool PushTwo(std::chrono::seconds limit) {
     if (streams_.Find("door").ok()) MILLRACE_CHECK(control_.Delete({.name = "door"}).ok());
     AddStream({.predicts = FakeLearner::Predicts::kWhenTold});

@@ -62,7 +62,7 @@ class LearnerServiceTest : public GrpcFixture {
     return learner;
   }
 
-  /// From now on the stream "street" keeps checkpoints, of which there is one.
+  /// From now on the stream "street" keeps checkpoints, and has one.
   void KeepCheckpoints() {
     std::filesystem::create_directories(folder_ / "checkpoint-000000000099");
     StreamConfig config = Served("street")->config();
@@ -196,7 +196,7 @@ TEST_F(LearnerServiceTest, ARateFarAboveTheDefaultIsNamedAsTheLikelyCause) {
   EXPECT_THAT(logged.text(), HasSubstr(absl::StrCat("with 0.5 of the learning rate; ", kAdvice)));
 }
 
-// Whoever resumes must not bring the rate of before back.
+// A call that resumes learning must not restore the earlier rate.
 TEST_F(LearnerServiceTest, ARateThatIsSetHoldsWhoeverResumesMeanwhile) {
   std::atomic<std::int64_t> resumed = 0;
   const std::jthread resumer([&](const std::stop_token& stop) {

@@ -127,7 +127,7 @@ TEST_F(PredictTest, WhatIsNoPictureIsNamed) {
   }
 }
 
-/// Each sample is two pictures, the second of so many.
+/// A request with a sample of two pictures for each value, which fills the second picture.
 v1::PredictRequest AskingSeveral(const std::vector<char>& values) {
   v1::PredictRequest request;
   request.set_stream("street");

@@ -35,13 +35,13 @@ class FakeGrpcCall final
     const MutexLock lock(mu_);
     MILLRACE_CHECK(Serialize(request, *request_).ok());
   }
-  /// Who begins to read from now on is held up in it, until let go.
+  /// Blocks new reads until the next call with false.
   void HoldReads(bool hold) {
     const MutexLock lock(mu_);
     held_ = hold;
     changed_.notify_all();
   }
-  /// Waits until so many reads in all have been begun.
+  /// Waits until this number of reads in all has begun.
   void AwaitReads(int reads) {
     const MutexLock lock(mu_);
     while (reads_ < reads) changed_.wait(mu_);
@@ -85,7 +85,7 @@ class FakeGrpcCall final
   std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mu_);
 };
 
-/// Whoever enters waits to be let in.
+/// Blocks callers of Enter() until it is opened.
 class GuardedEntry final : public ingest::PushEntry {
  public:
   absl::StatusOr<std::unique_ptr<ingest::Pusher>> Enter(std::function<void()> /*on_end*/) override {
@@ -135,7 +135,7 @@ class PushCallTest : public testing::Test {
       std::make_shared<PushCall>(streams_, subscribers_, context_);
 };
 
-// gRPC may forget a call once it has ended: whoever was about to read would read from nothing.
+// gRPC may free a call once it has ended: a thread about to read would read freed memory.
 TEST_F(PushCallTest, ACancelledCallIsNotEndedWhileAReadIsBeingBegun) {
   v1::PushRequest request;
   request.set_stream("door");

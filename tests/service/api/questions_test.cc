@@ -69,7 +69,8 @@ class QuestionsTest : public GrpcFixture, public testing::WithParamInterface<Api
     return Ask(context, question);
   }
   [[nodiscard]] std::string Right() const { return Question(GetParam()); }
-  /// Calls that wait for nothing, one after the other: the server hears meanwhile what came before.
+  /// Calls that return at once, one after the other. They give the server time for earlier
+  /// messages.
   void Chat(int calls) {
     for (int i = 0; i < calls; ++i) {
       grpc::ClientContext context;
@@ -147,8 +148,8 @@ TEST_P(QuestionsTest, WhatWaitsIsNotParsedAndMoreThanMayWaitIsToldToTryAgain) {
   }
 }
 
-// The end of a client may reach the server after its call's turn has come: then it is answered for
-// nobody. So it is tried, with ever more time for that, until it does not.
+// A client's end may reach the server after the turn of its call. Then the server answers without a
+// client. So the test tries again, each time with more time for the end.
 constexpr int kMostCalls = 4096;
 
 TEST_P(QuestionsTest, OneWhoseDeadlinePassesWhileItWaitsIsLetGo) {

@@ -69,7 +69,7 @@ TEST_F(StreamChangesTest, TheLogSaysWhatAClientDidAndFromWhere) {
                     Not(HasSubstr("camera/")), Not(HasSubstr("pw"))));
 }
 
-// What is in it stays, whoever put it there.
+// Its content stays, whichever process made it.
 TEST_F(StreamChangesTest, AFolderOfCheckpointsThatIsEmptyGoesWithItsStream) {
   const TemporaryFolder base;
   const std::filesystem::path folder = base.path() / "gate";

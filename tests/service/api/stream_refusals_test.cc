@@ -112,7 +112,7 @@ TEST_F(StreamRefusalsTest, WhatALearnerCannotBeMadeWithIsToldAsItIs) {
 }
 
 TEST_F(StreamRefusalsTest, AChangeThatTheDevicesHaveNoRoomForIsRefusedWithTheFigure) {
-  // Other cameras, whose own rates nobody knows.
+  // Other cameras, with unknown rates.
   const auto with_rate = [](int rate) {
     return absl::StrCat(R"({"source": {"uri": "rtsp://camera/)", rate, R"(", "max_fps": )", rate,
                         "}}");

@@ -196,8 +196,9 @@ class ImpatientStreamWatchTest : public StreamWatchTest {
                         {.stall_limit = std::chrono::milliseconds(300)}) {}
 };
 
-// The subscriber takes nothing either, and later: once it is let go, so is the watcher. One who was
-// not would find the end of the stream.
+// The subscriber reads nothing either, and starts later. So once the server has disconnected it,
+// the server has disconnected the watcher, too. A watcher that was still connected would get the
+// end of the stream.
 TEST_F(ImpatientStreamWatchTest, OneThatTakesNothingIsLetGoAndToldWhy) {
   const auto own = v1::StreamService::NewStub(NewChannel());
   Watcher frozen(*own, "yard");

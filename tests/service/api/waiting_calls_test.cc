@@ -47,7 +47,7 @@ constexpr Change kChanges[] = {{"CreateStream", "StreamService", kAnew},
 
 class WaitingCallTest : public GrpcFixture, public testing::WithParamInterface<Change> {
  protected:
-  /// There is a stream "gate", with a checkpoint, and no "anew". Returns Now().
+  /// Makes a stream "gate" with a checkpoint, and no stream "anew". Returns Now().
   std::string Prepare() {
     for (const char* name : {"gate", "anew"}) {
       if (streams_.Find(name).ok()) MILLRACE_CHECK(control_.Delete({.name = name}).ok());
@@ -91,8 +91,9 @@ class WaitingCallTest : public GrpcFixture, public testing::WithParamInterface<C
     }
   }
 
-  /// The end of a client may reach the server after its call's turn has come: then it is served for
-  /// nobody. So `wait_in_vain` is tried, with ever more time for that, until it is not.
+  /// A client's end may reach the server after the turn of its call. Then the server serves it
+  /// without a client. So the test tries `wait_in_vain` again, each time with more time for the
+  /// end.
   template <typename WaitInVain>
   void ExpectNoChange(const WaitInVain& wait_in_vain) {
     constexpr int kMostCalls = 4096;

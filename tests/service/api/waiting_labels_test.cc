@@ -94,7 +94,8 @@ class WaitingLabelsTest : public GrpcFixture {
     return Add(context, request, result);
   }
 
-  /// Calls that wait for nothing, one after the other: the server hears meanwhile what came before.
+  /// Calls that return at once, one after the other. They give the server time for earlier
+  /// messages.
   void Chat(int calls) {
     for (int i = 0; i < calls; ++i) {
       grpc::ClientContext context;

@@ -1,4 +1,4 @@
-// What holds for a stream of which the file says its source, and no more.
+// The defaults of a stream whose entry has only a source.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -86,7 +86,7 @@ TEST(LabelConfigTest, ItMayStartFromWeightsOfItsOwn) {
   EXPECT_EQ(stream.learner.weights, "");
 }
 
-// What the file says for all streams is for those that can do something with it.
+// Settings for all streams apply only to streams that have such settings.
 TEST(LabelConfigTest, WhatTheFileSaysOfFlowIsNotForAStreamOfLabels) {
   const absl::StatusOr<Config> config = ParseConfig(R"(
 version: 1

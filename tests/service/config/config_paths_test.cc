@@ -1,5 +1,5 @@
-// Paths in a configuration are relative to its folder, whoever writes them and wherever the program
-// is started.
+// Paths in a configuration are relative to its folder, whatever the working folder of the program
+// and the author of the entry.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -31,7 +31,7 @@ std::string TextOf(const std::string& path) {
   return text.str();
 }
 
-/// Configurations of every kind of stream, and those that are shipped.
+/// Configurations of every kind of stream, and the shipped ones.
 const std::vector<std::string>& Files() {
   static const std::vector<std::string> files = {TextOf("samples/millrace.yaml"),
                                                  TextOf("samples/walk-through.yaml"),
@@ -170,8 +170,8 @@ class ConfigSchemaTest : public ::testing::Test {
     return parent.contains("items") ? parent["items"] : parent["properties"][pointer.back()];
   }
 
-  /// Puts `value` into `file` and compares who accepts it. Numbers in quotes are numbers for the
-  /// parser alone.
+  /// Puts `value` into `file`, and compares the answers of schema and parser. Numbers in quotes are
+  /// numbers only for the parser.
   void Try(json file, const json::json_pointer& at, const json& value) {
     SCOPED_TRACE(absl::StrCat(at.to_string(), " = ", value.dump()));
     file[at] = value;

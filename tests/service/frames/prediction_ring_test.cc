@@ -145,8 +145,8 @@ TEST(PredictionRingTest, EndingToListenWaitsForACallInProgress) {
   EXPECT_TRUE(returned);
 }
 
-// Readers of both policies, against a publisher that waits for nobody: what a reader got and what
-// it was told that it lost make up all that was published.
+// Readers of both policies, with a publisher that does not wait. The received predictions of a
+// reader and its count of lost ones are together all published ones.
 TEST(PredictionRingTest, ReadersAccountForEverythingPublished) {
   constexpr std::int64_t kPredictions = 20000;
   PredictionRing ring(/*capacity=*/8);
@@ -184,7 +184,7 @@ TEST(PredictionRingTest, ListenersComeAndGoWhilePredictionsArePublished) {
       while (!done) {
         int calls = 0;
         auto listening = ring.Listen([&calls] { ++calls; });
-        listening.reset();  // After this nobody touches `calls`.
+        listening.reset();  // After this no thread uses `calls`.
       }
     });
   }

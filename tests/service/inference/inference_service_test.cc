@@ -168,7 +168,7 @@ TEST_F(InferenceServiceTest, WhatIsWrongWithAnInputIsNamed) {
   cases[7].second = "outputs[0].name";
   cases[8].first.mutable_inputs(0)->set_datatype("BYTES");
   cases[8].second = "raw_input_contents[0]";
-  // More images than any model takes, none of which costs the client anything.
+  // More images than any model takes, all of them free for the client.
   cases[9].first.mutable_inputs(0)->set_datatype("BYTES");
   cases[9].first.set_raw_input_contents(0, std::string(1 << 20, '\0'));
   cases[9].second = "raw_input_contents[0]";

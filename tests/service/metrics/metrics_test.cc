@@ -192,7 +192,7 @@ TEST_F(MetricsTest, ShowsWhatHasBecomeOfLearning) {
                     HasSubstr("millrace_pipeline_learner_state{stream=\"street\"} 5\n")));
 }
 
-// 0 would be a checkpoint of 1970 to whoever asks for its age.
+// In a query for the checkpoint's age, 0 would be a checkpoint of 1970.
 TEST_F(MetricsTest, AStreamThatKeepsNoCheckpointsHasNoTimeOfTheLast) {
   EXPECT_THAT(metrics_.Text(), Not(HasSubstr("checkpoint_timestamp_seconds{")));
   stream_.Set([](StreamSnapshot& snapshot) {

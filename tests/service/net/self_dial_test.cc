@@ -60,7 +60,7 @@ class SelfDialTest : public ::testing::Test {
         .tell = [this](std::string why) { told_.PushOrDropOldest(std::move(why)); }});
   }
 
-  /// So many that it was in time for one.
+  /// Accepts often enough that one dial succeeds in time.
   static void AcceptSome(const DeafPort& port) {
     for (int i = 0; i < 50; ++i) port.Accept();
   }
@@ -74,7 +74,7 @@ TEST_F(SelfDialTest, TellsOfAPortThatNoLongerTakesConnectionsAndThatItDoesAgain)
   AcceptSome(port);
   EXPECT_THAT(told_.Pop().value(), HasSubstr("gRPC at 0.0.0.0:" + std::to_string(port.number()) +
                                              " takes no connections: "));
-  // Those that were given up wait before the next.
+  // Connections that the dial gave up are before the next one in the port's queue.
   while (told_.size() == 0) port.Accept();
   EXPECT_EQ(told_.Pop(), "");
 }

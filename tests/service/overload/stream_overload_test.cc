@@ -46,7 +46,7 @@ class StreamOverloadTest : public ::testing::Test {
     spdlog::set_default_logger(usual_);
   }
 
-  /// The camera sends `frames` in each fifth of a second, of which one is predicted.
+  /// The camera sends `frames` in each fifth of a second, and one of them is predicted.
   void Film(int seconds, int frames) {
     for (int i = 0; i < 5 * seconds; ++i) {
       for (int frame = 0; frame < frames; ++frame) fake_.source->Push();

@@ -46,7 +46,7 @@ TEST(ClaimsTest, WhoIsToStopWaitsNoLonger) {
   EXPECT_TRUE(absl::IsCancelled(claims.Take("yard", stop.get_token()).status()));
 }
 
-/// Waits until so many calls wait for "street", which is held.
+/// Waits until this number of calls waits for "street", which is held.
 void AwaitWaiting(Claims& claims, std::size_t waiting) {
   std::stop_source stopped;
   stopped.request_stop();

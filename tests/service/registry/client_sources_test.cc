@@ -59,7 +59,7 @@ std::string Entry(const std::string& uri, const std::string& more = "") {
   return absl::StrCat(R"({"name":"gate","source":{"uri":")", uri, R"(")", more, "}}");
 }
 
-/// What a client is told who changes a stream of `before` to `after`.
+/// The answer to a client that changes a stream from `before` to `after`.
 absl::Status Changed(const std::string& before, const std::string& after,
                      const ClientSources& rules = {}) {
   const absl::StatusOr<StreamConfig> config = ParseStreamEntry(after, "config", StreamConfig());
@@ -67,7 +67,7 @@ absl::Status Changed(const std::string& before, const std::string& after,
   return config.ok() ? AllowedForClients(*config, rules, before) : config.status();
 }
 
-// Whoever may change a stream may not have its password told to him.
+// A client that may change a stream may not learn its password.
 TEST(AllowedForClientsTest, APasswordThatStaysGoesNowhereElse) {
   for (const std::string password :
        {R"(,"user":"me","password_file":"/keys/gate")", R"(,"user":"me","password_env":"GATE")"}) {

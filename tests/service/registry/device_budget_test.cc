@@ -126,7 +126,7 @@ class BudgetGateTest : public testing::Test {
   Streams streams_;
   const pipeline::LearnerDescription learner_ = Stages({"cpu:0"});  // 0.85 cores.
   StreamConfig gate_ = Watching("rtsp://camera/2");
-  double says_ = 0;  // What cameras say to those who look at them.
+  double says_ = 0;  // The cameras' answer.
   int looks_ = 0;
   const BudgetGate::Announced announced_ = [this](const ingest::SourceOptions&) {
     ++looks_;
@@ -175,7 +175,7 @@ TEST_F(BudgetGateTest, OneThatTakesNoMoreThanBeforeIsNotAsked) {
   pipeline::LearnerDescription dearer = learner_;
   dearer.stages[0].forward_ms += 1;
   EXPECT_FALSE(gate.Admit(changed, dearer).ok());
-  // As it was, it comes back whatever it costs: it is measured anew each time.
+  // The unchanged stream may come back at any cost: its cost is measured again each time.
   EXPECT_TRUE(gate.Admit(gate_, dearer).ok());
   streams_.Stop();
 }
@@ -190,7 +190,7 @@ TEST_F(BudgetGateTest, OneThatKeepsItsCameraIsReckonedAtTheRateOfThatCamera) {
   EXPECT_TRUE(gate.Admit(changed, same).ok()) << "it takes what it took, at 10 frames a second";
   changed.source.uri = "rtsp://user:new-secret@camera/1";
   EXPECT_TRUE(gate.Admit(changed, same).ok()) << "who asks makes no other camera of it";
-  // Made anew with a dearer network, too.
+  // Also if it is made again with a more expensive network.
   same.stages[0].forward_ms += 10;
   EXPECT_THAT(std::string(gate.Admit(changed, same).message()),
               HasSubstr("0.96 cores are needed at 10 frames a second"));

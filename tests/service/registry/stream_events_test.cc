@@ -68,7 +68,7 @@ TEST_F(StreamEventsTest, TellWhatAStreamGivesUpAndWhatHelps) {
             "every frame is predicted and learned from with source.max_fps: 4");
   EXPECT_EQ(all[1].overload, OverloadKind::kNone);
   EXPECT_EQ(all[1].cause, "");
-  // Whoever comes meanwhile hears of it, too.
+  // A new watcher gets it, too.
   ASSERT_THAT(now, SizeIs(1));
   EXPECT_EQ(now[0].overload_cause, "drops 20.0 of 25.0 frames a second");
 }

@@ -1,4 +1,4 @@
-// Every call is counted by what it ended with, whoever ended it.
+// Every call is counted by its status, whichever side ended it.
 #include "service/rpc/counted_calls.h"
 
 #include <algorithm>

@@ -58,7 +58,7 @@ class CertificateWatchTest : public testing::Test {
   void PutKey(const std::string& name) {
     std::filesystem::rename(files_.Path(name + ".key"), tls_.key);
   }
-  /// The authorities of clients, which end so many days from now.
+  /// The authorities of clients, which expire in this number of days.
   void PutAuthorities(const std::vector<int>& days) {
     std::string all;
     for (const int end : days) {

@@ -112,8 +112,8 @@ std::optional<std::size_t> MostBytesOf(const MethodDescriptor& method) {
   return with_configuration ? 1 << 20 : 64 << 10;
 }
 
-/// `request` with a field that nobody knows, so that it has `bytes` bytes.
-/// REQUIRES: that takes the three bytes of a number from 2^14 to 2^21.
+/// `request` with an unknown field, so that it has `bytes` bytes.
+/// REQUIRES: the field's length takes three bytes: it is from 2^14 to 2^21.
 std::string Padded(std::string request, std::size_t bytes) {
   const std::size_t rest = bytes - request.size() - 5;
   request += "\xc2\x3e";  // Number 1000, of bytes.

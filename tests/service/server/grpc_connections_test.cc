@@ -20,7 +20,7 @@ namespace {
 const std::string kPreface =
     std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string("\0\0\0\4\0\0\0\0\0", 9);
 
-/// Has room for four connections, of which no single client takes more than three.
+/// Has room for four connections. A single client may take at most three.
 class GrpcConnectionsTest : public GrpcFixture {
  protected:
   GrpcConnectionsTest() : GrpcConnectionsTest(std::chrono::seconds(60)) {}
@@ -43,7 +43,7 @@ class GrpcConnectionsTest : public GrpcFixture {
     MILLRACE_CHECK(client->Send(says));
     return client;
   }
-  /// The server's first word: its settings, of which it sends some whatever it is told.
+  /// The server's first frame: its settings. It sends some whatever the client sends.
   static void WaitForSettings(HttpConnection& client) { ASSERT_EQ(client.ReceiveByte(), '\0'); }
 };
 

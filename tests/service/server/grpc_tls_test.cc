@@ -67,7 +67,7 @@ class GrpcTlsTest : public GrpcFixture {
     files_.Write("server.key", ReadAll(files_.Path(name + ".key")));
   }
 
-  /// Connects anew until the server is who `authority` says it is.
+  /// Connects again until `authority` confirms the server's certificate.
   void AwaitTrust(const std::string& authority) const {
     while (Ask(Connect(authority)) != grpc::StatusCode::OK) std::this_thread::yield();
   }

@@ -11,10 +11,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// No test here has a second thread: whoever waits takes none.
+/// No test here has a second thread: a waiting request needs no thread.
 class CheckpointRequestsTest : public testing::Test {
  protected:
-  /// Asks; what comes of it is noted in `results_`.
+  /// Asks, and adds the result to `results_`.
   void Ask(const std::string& who, const std::stop_token& stop = {}) {
     requests_.Ask(learner_, stop, [this, who](const absl::StatusOr<std::string>& name) {
       results_.push_back(who + ": " +

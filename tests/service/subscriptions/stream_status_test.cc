@@ -26,7 +26,7 @@ namespace {
 
 using ingest::SourceState;
 
-/// A camera that goes away and comes back as it is told.
+/// A camera that goes away and comes back on request.
 class Camera final : public ingest::Source {
  public:
   Camera(const ingest::SourceOptions& options, const Clock& clock)
@@ -235,7 +235,7 @@ TEST_F(StreamStatusTest, CountsAsNoPredictionAndKeepsThePlace) {
   EXPECT_EQ(next->sequence(), 4u);
   EXPECT_EQ(next->dropped(), 0u);
   camera_->Become(SourceState::kStalled);
-  EXPECT_TRUE(subscriber.Next()->has_status());  // What came before it is counted by now.
+  EXPECT_TRUE(subscriber.Next()->has_status());  // Earlier messages are counted by now.
   EXPECT_EQ(served_->subscribers.Read().sent, 2u);
 }
 

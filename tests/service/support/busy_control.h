@@ -62,7 +62,7 @@ class VainDeletes {
   VainDeletes(const VainDeletes&) = delete;
   VainDeletes& operator=(const VainDeletes&) = delete;
 
-  /// Waits until so many have ended, and says how.
+  /// Waits until this number of calls has ended, and returns their statuses.
   std::vector<grpc::Status> AwaitEnded(std::size_t calls) {
     const MutexLock lock(mu_);
     while (ended_.size() < calls) changed_.wait(mu_);

@@ -14,8 +14,7 @@
 
 namespace millrace::service {
 
-/// A checkpoint after `sample` in `folder`, with a file for each of so many stages. Returns its
-/// name.
+/// A checkpoint after `sample` in `folder`, with a file for each of the stages. Returns its name.
 inline std::string WriteCheckpoint(const std::filesystem::path& folder, std::int64_t sample,
                                    double score = 0.5, int stages = 2) {
   const std::string name = pipeline::CheckpointName(sample);

@@ -96,8 +96,8 @@ class GrpcFixture : public testing::Test {
     while (!start_begun_) start_changed_.wait(start_mu_);
   }
 
-  /// Changes of one stream come one after the other: those that have begun are made, or given up,
-  /// by then.
+  /// Changes of one stream come one after the other: earlier changes are made, or given up, by
+  /// then.
   void AwaitChanges(const std::string& name) {
     EXPECT_TRUE(control_.WithoutChange(name, {}, [] { return absl::OkStatus(); }).ok());
   }

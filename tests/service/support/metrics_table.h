@@ -30,7 +30,7 @@ inline std::string_view NameOf(prometheus::MetricType type) {
   }
 }
 
-/// "stream, reason: `gap`, `paused`": the labels, and of those that have few values which.
+/// "stream, reason: `gap`, `paused`": the labels, and the values of labels with few values.
 inline std::string LabelsOf(const prometheus::MetricFamily& family) {
   static const std::set<std::string> listed = {"reason", "outcome", "kind", "level"};
   std::vector<std::string> names;

@@ -30,8 +30,8 @@ class TcpSocket {
   const int fd_;
 };
 
-/// Passes bytes on between the first who connects to `port()` and the server at another port of
-/// this machine. Thread-safe.
+/// Forwards bytes between the first client of `port()` and the server at another port of this
+/// machine. Thread-safe.
 class Relay {
  public:
   explicit Relay(int server_port) : server_port_(server_port) {
@@ -47,7 +47,7 @@ class Relay {
   [[nodiscard]] int port() const { return port_; }
   /// How often something came from the server.
   [[nodiscard]] std::uint64_t heard_of_server() const { return heard_of_server_; }
-  /// From now on what comes is lost.
+  /// From now on it discards all bytes.
   void Cut() { cut_ = true; }
 
  private:

@@ -53,8 +53,8 @@ class SecretFiles {
         " -keyout " + Path(name + ".key") + " -out " + Path(name + ".pem"));
   }
 
-  /// Makes `name`.pem, for 127.0.0.1 and signed by `authority`, and `name`.key. It ends so many
-  /// days from now; before now where they are negative.
+  /// Makes `name`.pem, for 127.0.0.1 and signed by `authority`, and `name`.key. It expires in this
+  /// number of days; a negative number: it has expired.
   void MakeCertificate(const std::string& name, const std::string& authority, int days = 2) const {
     Run("req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + name + " -keyout " +
         Path(name + ".key") + " -out " + Path(name + ".csr"));

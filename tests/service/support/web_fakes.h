@@ -164,8 +164,7 @@ class FakeCameraStream final : public CameraStream {
     if (on_asked_) return on_asked_(std::move(done));
     done("000000000405");
   }
-  /// Who asks for a checkpoint gets none, but is given to `on_asked`. For before the stream is
-  /// used.
+  /// A request for a checkpoint goes to `on_asked` instead. REQUIRES: the stream is not used yet.
   void OnAskedForACheckpoint(std::function<void(OnCheckpoint)> on_asked) {
     on_asked_ = std::move(on_asked);
   }

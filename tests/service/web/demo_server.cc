@@ -1,15 +1,23 @@
 // A server with a made-up stream, for tests of the live page in a browser: real HTTP and a real
 // page, no camera and no learner.
 //
-// Prints the page's and the metrics' addresses, then serves until its standard input ends; a line
-// there, "garage away", "garage overloaded" or "garage streaming", sends a camera away, has it send
-// more than there is time for, or has it come back and be well; after "garage deceived" its model
-// sees motion where nothing moves. The first argument is the page's
-// port; by default it takes a free one. Of those that follow, "labels" has the stream learn classes
-// from labels instead of flow, "failed" has its learner fail, "three" serves three streams, of
-// which one is away and one has square pictures, "all-ways" one for each way in which a stream may
-// stand. "stages=8" cuts the first stream's model into so many stages, "size=360x640" gives its
-// pictures that size, and "tokens=FILE" names the tokens that the buttons need.
+// Prints the page's and the metrics' addresses, then serves until its standard input ends. A line
+// there changes a camera:
+//
+//   garage away         the camera is away
+//   garage overloaded   it sends more frames than its model has time for
+//   garage streaming    it is back and well
+//   garage deceived     its model sees motion in a still picture
+//
+// The first argument is the page's port; by default it takes a free one. Further arguments:
+//
+//   labels         the stream learns classes from labels instead of flow
+//   failed         its learner has failed
+//   three          three streams: one is away, and one has square pictures
+//   all-ways       a stream for each state of a stream
+//   stages=8       the number of stages of the first stream's model
+//   size=360x640   the size of its pictures
+//   tokens=FILE    the tokens that the buttons need
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -141,7 +149,7 @@ void Fail(FakeCameraStream& stream) {
   });
 }
 
-/// Frames are pushed to it, and nobody does.
+/// A stream of pushed frames, without a client that pushes.
 void Leave(FakeCameraStream& stream) {
   stream.Set([](StreamSnapshot& snapshot) {
     snapshot.source.state = ingest::SourceState::kWaiting;
@@ -164,7 +172,7 @@ void NotLearnFromAll(FakeCameraStream& stream) {
   });
 }
 
-/// As one that never learns: its loss is above that of no motion.
+/// A model that never learns: its loss is above the loss of no motion.
 void MakeWorse(FakeCameraStream& stream) {
   stream.Set([](StreamSnapshot& snapshot) {
     snapshot.recent.loss_no_motion = 0.03;

@@ -350,8 +350,8 @@ TEST(StoppingHttpServerTest, KeepsTheRouteOfAHandlerThatRunsBeyondTheGrace) {
   EXPECT_FALSE(freed_meanwhile);
 }
 
-// The tricklers come first, so that each has a thread before there is one for who asks. Never ends,
-// and is killed by the test's timeout, where a body is waited for.
+// The slow clients come first, so that each has a thread before the fast client. Hangs until the
+// test's timeout if the server waits for a body.
 TEST_F(HttpServerTest, ABodyThatTricklesDoesNotKeepOthersWaiting) {
   std::vector<std::unique_ptr<HttpConnection>> tricklers;
   for (int i = 0; i < kThreads; ++i) {

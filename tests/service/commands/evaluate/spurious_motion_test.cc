@@ -76,7 +76,7 @@ RecentLearning LearnedFrom(double speed) {
   return window.Recent();
 }
 
-// Its loss is below that of no motion: without the test of the reversed flow it would be green.
+// Its loss is below the loss of no motion: without the test of the reversed flow it would be green.
 TEST(SpuriousMotionTest, ALearnerOverAnEmptySceneAveragesNoiseAway) {
   const RecentLearning recent = LearnedFrom(0);
   EXPECT_EQ(recent.predictions, kPairs * kRepeats);
