@@ -31,8 +31,8 @@ std::pair<double, double> MeanFlow(const v1::Tensor& flow) {
   return {sum.first / cells, sum.second / cells};
 }
 
-/// How much of the motion the model explains. None: "nothing moves" is the better guess. Empty
-/// where there is nothing to compare.
+/// How much of the motion the model explains. "none": "nothing moves" is the better guess. Empty
+/// without losses to compare.
 std::string Explained(double loss, double loss_no_motion) {
   const double percent = std::round(100 * (1 - loss / loss_no_motion));
   if (!(loss_no_motion > 0) || !std::isfinite(percent)) return "";
@@ -55,8 +55,8 @@ void Show(const v1::SubscribeResponse& message) {
   std::fflush(stdout);
 }
 
-/// Why no prediction comes, or what is given up. Empty where all is well, or the stream is being
-/// stopped.
+/// Why no prediction comes, or which work is given up. Empty if all is well, or if the stream is
+/// being stopped.
 std::string Hindrance(const v1::StreamStatus& status) {
   if (status.learner_state() == v1::LEARNER_STATE_FAILED) {
     return "learner failed  " + status.learner_cause();
@@ -79,10 +79,10 @@ void Show(const v1::StreamStatus& status) {
   std::fflush(stdout);
 }
 
-/// Shows predictions until the stream ends or fails. A connection that ends is begun anew, where
-/// the last one stopped, for five seconds.
+/// Shows predictions until the stream ends or fails. After the end of a connection it reconnects
+/// and resumes, for up to five seconds.
 grpc::Status Follow(v1::PredictionService::Stub& predictions, v1::SubscribeRequest request) {
-  bool had_one = false;  // What is wrong from the start is said at once.
+  bool had_one = false;  // An error at the start is reported at once.
   for (int tries = 0;; ++tries) {
     grpc::ClientContext call;
     const auto reader = predictions.Subscribe(&call, request);
@@ -101,7 +101,7 @@ grpc::Status Follow(v1::PredictionService::Stub& predictions, v1::SubscribeReque
     const grpc::Status status = reader->Finish();
     const bool goes_on = had_one && tries < 10;
     if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE && goes_on) {
-      request.clear_resume();  // The stream has begun anew.
+      request.clear_resume();  // The stream has restarted.
     } else if (status.error_code() == grpc::StatusCode::UNAVAILABLE && goes_on) {
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     } else {
@@ -110,8 +110,8 @@ grpc::Status Follow(v1::PredictionService::Stub& predictions, v1::SubscribeReque
   }
 }
 
-/// Connects when it is first used. A connection that has been silent for a minute is asked for a
-/// sign of life, and given up where none comes: a power cut says no goodbye.
+/// Connects at the first use. After a silent minute it sends a ping, and closes the connection
+/// without an answer: a power cut closes no connection.
 std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);  // Millrace refuses less than 10 s.

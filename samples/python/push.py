@@ -1,4 +1,4 @@
-"""Pushes frames of its own making into a running Millrace, and prints what becomes of each.
+"""Makes frames, pushes them into a running Millrace, and prints the outcome of each.
 
 push.py [ADDRESS]"""
 

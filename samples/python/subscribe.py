@@ -11,7 +11,7 @@ except ModuleNotFoundError:
 
 
 def explained(loss, loss_no_motion):
-    """How much of the motion the model explains. None: "nothing moves" is the better guess."""
+    """How much of the motion the model explains. "none": "nothing moves" is the better guess."""
     percent = 100 * (1 - loss / loss_no_motion) if loss_no_motion > 0 else math.nan
     if not math.isfinite(percent):
         return ""
@@ -29,7 +29,7 @@ def show(prediction):
 
 
 def show_status(status):
-    """Why no prediction comes, or what is given up under overload. Without it, the log would say so."""
+    """Why no prediction comes, or which work is given up under overload. Without it, the log would say so."""
     if status.learner_state is millrace.LearnerState.FAILED:
         print(f"learner failed  {status.learner_cause}", flush=True)
     elif status.learner_state is millrace.LearnerState.PAUSED:
@@ -41,9 +41,9 @@ def show_status(status):
 
 
 def main(address="127.0.0.1:50051", stream=""):  # The stream may be empty if the server has one.
-    # A server that is gone is waited for, for so many seconds.
+    # The client waits five seconds for a server that is gone.
     with millrace.Client(address, reconnect=millrace.Reconnect(give_up_after=5)) as client:
-        client.stream(stream)  # What is wrong from the start is said at once.
+        client.stream(stream)  # Reports an error at the start at once.
         for prediction in client.predictions(stream, on_status=show_status):
             show(prediction)
 

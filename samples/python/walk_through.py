@@ -24,7 +24,7 @@ def add(client):
 
 
 def explained(loss, loss_no_motion):
-    """How much of the motion the model explains. None: "nothing moves" is the better guess."""
+    """How much of the motion the model explains. "none": "nothing moves" is the better guess."""
     percent = 100 * (1 - loss / loss_no_motion) if loss_no_motion > 0 else math.nan
     if not math.isfinite(percent):
         return ""

@@ -1,8 +1,8 @@
-"""What a process holds while it tries a camera again and again: memory, threads, files.
+"""Memory, threads and files of a process while it tries a camera again and again.
 
     camera_growth.py PROGRAM JSON_FILE      PROGRAM: camera_soak
 
-Ends with exit code 1 if any of them grows, or if the judge does not find what leaks on purpose.
+Ends with exit code 1 if one of them grows, or if the check does not find a deliberate leak.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Trying a camera again and again leaves nothing behind, and the judge finds what does."""
+"""Tries of a camera, again and again, leave nothing behind; the check finds a process that leaks."""
 
 import os
 import unittest

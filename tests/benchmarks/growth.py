@@ -1,9 +1,9 @@
-"""Judges whether the memory of a running program grows.
+"""Decides whether the memory of a running program grows.
 
-The first half of a run is warm-up: caches fill, allocators take what they will need. Of the second
-half two things are judged, as Triton's tests do and a little more:
+The first half of a run is warm-up: caches fill, allocators reach their size. The second half must
+pass two checks, like those of Triton's tests:
 
-  rise    of a straight line through it: finds what grows slowly and steadily
+  rise    of a straight line through it: finds slow and steady growth
   spread  greatest less mean, without the 5 % at either end of the values: finds a jump
 """
 

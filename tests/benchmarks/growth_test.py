@@ -1,4 +1,4 @@
-"""The judge of memory finds what grows, and lets pass what does not."""
+"""The check of memory finds growing memory, and accepts steady memory."""
 
 import os
 import pathlib

@@ -2,7 +2,7 @@
 
     memory_benchmark.py CONFIGURATION JSON_FILE
 
-Ends with exit code 1 if the memory grows: growth.py says what that means.
+Ends with exit code 1 if the memory grows, as growth.py defines it.
 """
 
 import sys

@@ -1,11 +1,11 @@
-"""CPU time per frame of everything that is not the network, against that of the network.
+"""CPU time per frame of everything outside the network, against the network's CPU time.
 
     overhead_benchmark.py CONFIGURATION JSON_FILE
 
 The configured server, whose camera sets the pace, in turns without and with a gRPC subscriber that
-takes every flow. The network is what the threads `stage 1`, `stage 2` ... do: all
-operations, the loss, and handing the prediction over. The rest is decoding, scaling, grey pictures,
-books, gRPC, metrics (two scrapes a second), logging and whatever else the process does.
+reads every flow. The network is the work of the threads `stage 1`, `stage 2` ...: all
+operations, the loss, and the hand-over of the prediction. The rest is decoding, scaling, grey pictures,
+counters, gRPC, metrics (two scrapes a second), logging and all other work of the process.
 """
 
 import sys

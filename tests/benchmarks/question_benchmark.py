@@ -1,10 +1,10 @@
-"""What questions about a client's own pictures cost the models: predictions a second while somebody asks without a
-pause, against while nobody does.
+"""The cost of predictions for a client's own pictures: the stream's predictions a second while a client requests them
+without a pause, against a run without this client.
 
     question_benchmark.py CONFIGURATION JSON_FILE
 
-The configured server twice: behind its camera, which sets the pace; and with frames that wait, so that the
-stages are the limit and every core is theirs.
+The configured server runs twice: behind its camera, which sets the pace; and with frames that wait, so that the
+stages are the limit and use every core.
 """
 
 import statistics

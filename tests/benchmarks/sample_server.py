@@ -1,4 +1,4 @@
-"""A server on free ports, for benchmarks to look at from outside."""
+"""A server on free ports, which benchmarks measure from outside."""
 
 import dataclasses
 import json

@@ -1,5 +1,5 @@
-"""The camera of deploy/compose.yaml is one that Millrace, as configured there, learns from. In MediaMTX's place is the tests'
-own RTSP server, to which the same command publishes."""
+"""Millrace, configured as in deploy/compose.yaml, learns from the camera of that file. The tests' own RTSP server replaces
+MediaMTX; the same command publishes to it."""
 
 import contextlib
 import pathlib

@@ -1,4 +1,4 @@
-"""The warm start with other weights: what a training gone wrong leaves behind."""
+"""The warm start with other weights, as after a training that went wrong."""
 
 import json
 import pathlib

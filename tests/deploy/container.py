@@ -1,5 +1,5 @@
-"""Runs what an image is told to start, as compose.yaml and Kubernetes do: as its user, with a loopback of its own, and
-nothing that can be written but /tmp and what was learned."""
+"""Runs an image's command, as compose.yaml and Kubernetes do: as its user, with its own loopback. Only /tmp and the folder
+of the learned weights can be written."""
 
 import pathlib
 import signal

@@ -81,7 +81,7 @@ class DashboardLiveTest(unittest.TestCase):
         return self.live.end - begin + 0.001  # A window leaves out a scrape at its very begin.
 
     def evaluate(self, expr: str, time: float | None = None, window_s: float | None = None) -> dict:
-        """What the query gives at `time` (the run's end), its window being that of "steady"."""
+        """The query's result at `time` (the run's end), over the window of "steady"."""
         window = f"{round((window_s or self.window_s()) * 1000)}ms"
         filled_in = dashboard.filled_in(expr, window, "|".join(STREAMS))
         return self.live.prometheus.values(filled_in, time or self.live.end)

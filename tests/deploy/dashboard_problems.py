@@ -1,4 +1,4 @@
-"""Says what Grafana would stumble over in a dashboard: there is no Grafana here to ask."""
+"""Lists the problems that Grafana would have with a dashboard: there is no Grafana here."""
 
 import itertools
 

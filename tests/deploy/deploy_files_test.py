@@ -1,4 +1,4 @@
-"""What deploy/ and samples/ ship is accepted by the programs that read it, and agrees with itself."""
+"""The programs that read the files of deploy/ and samples/ accept them, and the files agree with each other."""
 
 import pathlib
 import re

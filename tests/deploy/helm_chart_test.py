@@ -1,5 +1,5 @@
-"""The chart of deploy/helm is level with deploy/kubernetes. There is no Helm here: words stand where it would compute, and what
-is left must be YAML."""
+"""The chart of deploy/helm agrees with deploy/kubernetes. There is no Helm here: words replace its expressions, and the
+result must be YAML."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def filled_in(template: str) -> str:
 
 
 def resources(text: str) -> dict[str, dict]:
-    """By kind, each of which there is once."""
+    """By kind; there is one of each kind."""
     found = [one for one in yaml.safe_load_all(text) if one]
     return {one["kind"]: one for one in found}
 

@@ -1,6 +1,6 @@
 """Makes an image as a Docker daemon would: follows the instructions of a Dockerfile in a bare Debian.
 
-What it does not know it refuses: an instruction that is new in the Dockerfile needs its line here.
+It refuses unknown instructions: a new instruction in the Dockerfile needs its line here.
 """
 
 import dataclasses
@@ -73,7 +73,7 @@ class Build:
         self._roots[name] = root
 
     def make(self, name: str) -> Image:
-        """Makes the stage, and before it those that it copies from."""
+        """Makes the stage, after the stages that it copies from."""
         stage = self.stage(name)
         if stage.base != _BASE:
             raise AssertionError(f"{stage.base} is not {_BASE}, which is all that can be had here")

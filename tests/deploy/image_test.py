@@ -1,6 +1,6 @@
 """The image of deploy/Dockerfile serves: its last stage is made on a bare Debian, step by step, and started.
 
-What the first stage compiles is this checkout's program, installed; make_image.py compiles it there, too.
+This checkout's installed program replaces the first stage's result; make_image.py also compiles it there.
 """
 
 import json
@@ -33,7 +33,7 @@ class ImageTest(unittest.TestCase):
     def setUpClass(cls):
         need_bare_debian()
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        cls.folder.chmod(0o711)  # Its user is nobody here.
+        cls.folder.chmod(0o711)  # The image's user has no other rights here.
         BareDebian(cls.folder / "asked").read_package_lists()
         build = Build(cls.folder)
         build.stands_for("build", built_here(cls.folder / "built"))

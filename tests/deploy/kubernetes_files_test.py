@@ -1,4 +1,4 @@
-"""deploy/kubernetes agrees with itself, with the image, and with what the server offers."""
+"""deploy/kubernetes agrees with itself, with the image, and with the server."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ import make  # noqa: E402
 
 
 def resources(name: str) -> dict[str, dict]:
-    """By kind, each of which there is once."""
+    """By kind; there is one of each kind."""
     return {one["kind"]: one for one in yaml.safe_load_all((FOLDER / name).read_text())}
 
 

@@ -29,7 +29,7 @@ class Stream:
     max_fps: int | None = None
 
     def pictures(self, times: int = 1) -> list[str]:
-        """What the camera is told: its pictures are so many times as large as the model's."""
+        """The camera's options: its pictures are `times` times as large as the model's."""
         width, height = self.input
         return ["--fps", str(self.frames_per_second), "--width", str(times * width),
                 "--height", str(times * height), "--pattern", "ball"]  # fmt: skip
@@ -49,7 +49,7 @@ STREAMS = {
     "steady": Stream(25, (64, 64), {"kind": "one_f_one_b_star", "stages": 2}),
     "crowded": Stream(200, (192, 128), {"kind": "sequential", "stages": 1}),
 }
-# One to which everything happens that a healthy server can meet. Nobody judges its figures.
+# A stream with all events of a healthy server. The tests do not check its values.
 RESTLESS = Stream(20, (64, 64), {"kind": "sequential", "stages": 1}, max_fps=10)
 PREDICTIONS = 250  # Of each stream: the summary's losses are those of the last 200.
 CHECKPOINT_EVERY = 100  # Frames.
@@ -169,7 +169,7 @@ def _let_a_subscriber_lose_some(server: millrace_process.Server) -> None:
 
 
 def _wait_for_predictions(server: millrace_process.Server, stream: str, more: int) -> None:
-    """As the server counts them, whoever takes them."""
+    """As the server counts them, over all subscribers."""
 
     def predicted() -> float:
         _, scrape = client.get(server.metrics)

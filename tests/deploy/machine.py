@@ -1,4 +1,4 @@
-"""Where an operator installs Millrace: a machine with a bare Debian 12 and the packages that deploy/runtime-packages lists."""
+"""An operator's machine: a bare Debian 12 with the packages that deploy/runtime-packages lists."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ from notify_socket import NotifySocket
 
 # The folders that systemd makes for the service.
 _ETC, _LEARNED, _RUN = "etc/millrace", "var/lib/millrace", "run/millrace"
-# As systemd's DynamicUser, who owns nothing.
+# Like systemd's DynamicUser, which owns no files.
 _USER = 61184
 
 

@@ -20,7 +20,7 @@ from container import Container  # noqa: E402
 from image import Build, Image  # noqa: E402
 from millrace_process import wait_for  # noqa: E402
 
-# How RUN gets to the network here; none of it stays in the image.
+# RUN uses this network; the image does not contain the settings.
 _NETWORK = ("http_proxy", "https_proxy", "no_proxy", "PIP_INDEX_URL", "PIP_DEFAULT_TIMEOUT", "JOBS")
 _CERTIFICATES = "/run/certificates.pem"
 

@@ -12,10 +12,10 @@ WATCHDOG_S = 2
 
 
 class NotifySocket:
-    """What started a service, and hears how it is. A context manager.
+    """Plays systemd: starts a service, and receives its messages. A context manager.
 
-    A thread reads, so that the service never waits for the test: Linux holds some ten messages that
-    nobody reads, and whoever sends one more has to wait. All else is for one thread, the test's.
+    A thread reads, so that the service never waits for the test: Linux keeps about ten unread
+    messages, and a sender of one more has to wait. All other functions are for the test's thread.
     """
 
     def __init__(self, folder: pathlib.Path):
@@ -24,7 +24,7 @@ class NotifySocket:
         self._socket.bind(str(self.path))
         self._messages: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._read, daemon=True)
-        self.said: list[str] = []  # Of what was waited for, and what came before it.
+        self.said: list[str] = []  # The messages until the last awaited one.
 
     def __enter__(self) -> "NotifySocket":
         self._thread.start()
@@ -40,12 +40,12 @@ class NotifySocket:
             pass
 
     def await_status(self) -> None:
-        """Waits for the next line for people, of which one comes every few seconds."""
+        """Waits for the next status line, which comes every few seconds."""
         while not any(line.startswith("STATUS=") for line in self._hear()):
             pass
 
     def forget(self) -> None:
-        """Drops what was said so far, and what came and was not heard yet."""
+        """Drops all messages so far, also unread ones."""
         mark = "X_FORGET=1"  # Messages come in the order in which they were sent.
         self._send(mark)
         self.await_line(mark)

@@ -41,7 +41,7 @@ class FirstDayTest(unittest.TestCase):
     def setUp(self):
         need_bare_debian()
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        folder.chmod(0o711)  # The server is nobody there.
+        folder.chmod(0o711)  # The server's user has no other rights there.
         self.machine = Machine(folder)
 
     @contextlib.contextmanager
@@ -73,7 +73,7 @@ class FirstDayTest(unittest.TestCase):
         return wait_for(f"the page to show {what}", shown)
 
     def show(self, picture: str) -> None:
-        """The page as it is for who has just come, in a window that is as high as it."""
+        """The page for a new visitor, in a window of the page's height."""
         self.browser.set_window_size(1280, self.browser.execute_script("""
             document.activeElement.blur();
             const margin = 18, frame = window.outerHeight - window.innerHeight;
@@ -94,7 +94,7 @@ class FirstDayTest(unittest.TestCase):
         return ""
 
     def firing(self, prometheus) -> set[str]:
-        """The streams of which MillraceNoFrames says that no frames come."""
+        """The streams that MillraceNoFrames reports."""
         return {alert["labels"]["stream"] for alert in prometheus.get("alerts")["alerts"]
                 if alert["labels"]["alertname"] == "MillraceNoFrames" and alert["state"] == "firing"}
 

@@ -1,5 +1,5 @@
-"""The pictures of README.md and docs/live-page.md are of what this very program shows, each made by a test: those of the
-page by operator_test.py, that of the terminal here. MILLRACE_SCREENSHOTS=FOLDER has them written there."""
+"""Tests make all pictures of README.md and docs/live-page.md from this program: operator_test.py those of the page, this
+test the one of the terminal. With MILLRACE_SCREENSHOTS=FOLDER they write them there."""
 
 import contextlib
 import html

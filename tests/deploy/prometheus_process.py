@@ -62,9 +62,9 @@ class Prometheus:
         }
 
     def see(self, comparison: str) -> None:
-        """Waits until it holds, which gives it a series, and for two scrapes more, so that who asks for
-        the values of every moment does not miss it. After a scrape that took too long nothing has a series,
-        until the next."""
+        """Waits until the condition holds and so has a series, and for two more scrapes, so that a query
+        for the values of every moment finds it. After a scrape that took too long there is no series until
+        the next scrape."""
         millrace_process.wait_for(comparison, lambda: self.values(comparison))
         enough = len(self.samples("up")) + 2
         millrace_process.wait_for("two scrapes", lambda: len(self.samples("up")) >= enough)

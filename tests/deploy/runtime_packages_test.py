@@ -1,4 +1,4 @@
-"""deploy/runtime-packages names all that an installed program needs of Debian."""
+"""deploy/runtime-packages names all packages of Debian that an installed program needs."""
 
 import os
 import pathlib

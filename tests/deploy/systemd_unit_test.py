@@ -1,5 +1,5 @@
-"""deploy/systemd/millrace.service is one that systemd accepts, and the program keeps what it promises: it is started
-here as systemd starts it, with a socket to notify and a watchdog."""
+"""systemd accepts deploy/systemd/millrace.service, and the program does what the unit promises. The test starts it as
+systemd does, with a notify socket and a watchdog."""
 
 import configparser
 import json

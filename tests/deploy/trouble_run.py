@@ -23,7 +23,7 @@ from prometheus_process import Prometheus
 SIZE = 64
 SEED = 7
 
-# Weights of which nothing finite comes.
+# Weights whose outputs are not finite.
 BLANK = {"features": 1e10}
 # Those with which the flow is as ever, and its slope beyond all measure.
 STEEP = {"decode 1/4 b.2": 1e24, "decode 1/4 b.3": 1e24, "decode 1/4 b.4": 1e-24}
@@ -75,7 +75,7 @@ def trouble_run() -> Iterator[Prometheus]:
 
 
 def _let_the_hurried_have_time(server: str) -> None:
-    """Makes it anew for a camera that sends what it is planned for."""
+    """Makes the stream again, for a camera with the planned rate."""
     entry = struct_pb2.Struct()
     entry.update(millrace_process.test_stream("hurried", frames_per_second=10, **HURRIED) |
                  {"model": {"input": [SIZE, SIZE], "seed": SEED}})
@@ -93,7 +93,7 @@ def _let_the_configuration_be_wrong(server: millrace_process.Server, configured:
 
 
 def _scene() -> Iterator[np.ndarray]:
-    """For some hundred frames a picture that moves by two pixels a frame; then noise, for ever."""
+    """For some hundred frames a picture that moves by two pixels a frame; then only noise."""
     random = np.random.default_rng(SEED)
     around = random.integers(0, 256, (SIZE // 8, SIZE // 8), np.uint8).repeat(8, 0).repeat(8, 1)
     for step in range(400):

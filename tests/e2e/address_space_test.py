@@ -1,4 +1,4 @@
-"""Too low a limit of addresses (`ulimit -v`) is said in words, whatever it is: the libraries end a process with a signal."""
+"""Every too low limit of addresses (`ulimit -v`) gives a message. Without it, the libraries end the process with a signal."""
 
 import json
 import resource

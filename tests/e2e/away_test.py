@@ -1,4 +1,4 @@
-"""A camera is killed and comes back: whoever waits for its predictions learns of it, by each of our clients."""
+"""A camera is killed and comes back: each of our clients reports it while it waits for predictions."""
 
 import contextlib
 import datetime

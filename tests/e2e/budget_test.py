@@ -1,5 +1,5 @@
-"""Whether a camera fits is asked of the devices, not of the moment: beside learners that keep every core
-busy it costs what it costs alone, and the same request gets the same answer twice."""
+"""Whether a camera fits depends on the devices, not on their present load: beside learners that keep every
+core busy it costs the same as alone, and the same request gets the same answer twice."""
 
 import sys
 import unittest
@@ -22,7 +22,7 @@ WITHIN = 0.35
 
 class BudgetTest(unittest.TestCase):
     def serve(self, streams: list[dict], cores: float) -> None:
-        """Replaces the server at hand."""
+        """Replaces the running server."""
         self.doCleanups()
         server = self.enterContext(millrace_process.serve(
             millrace_process.config(streams=streams, budget={"cores": cores})))

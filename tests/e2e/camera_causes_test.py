@@ -1,6 +1,6 @@
-"""Why a camera shows nothing: each cause for real, in the words that docs/cameras.md has for it.
+"""Every cause of a camera without pictures, made for real: the messages are those of docs/cameras.md.
 
-Cameras are real RTSP servers, and sockets that answer as bad ones do, in a network of the test's own.
+Cameras are real RTSP servers, and sockets that answer like bad ones, in the test's own network.
 """
 
 import contextlib
@@ -120,7 +120,7 @@ class CausesTest(unittest.TestCase):
         self.expected[name] = words
 
     def camera(self, *arguments: str) -> str:
-        """The port of a camera, which asks nobody for a password unless it is told to."""
+        """The port of a camera, which by default needs no password."""
         camera = self.enterContext(RtspCamera(*PICTURE, *arguments))
         return re.search(r":(\d+)/", camera.url)[1]
 

@@ -1,4 +1,4 @@
-"""Cameras whose video is decoded in processes of their own: whatever befalls those, the server goes on."""
+"""Cameras with decoding processes: whatever happens to these processes, the server continues."""
 
 import contextlib
 import json

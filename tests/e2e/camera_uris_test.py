@@ -1,4 +1,4 @@
-"""Camera URIs as people have them, from the configuration to a prediction, and such as no camera has.
+"""Usual camera URIs, from the configuration to a prediction, and wrong ones.
 
 The forms are those of tests/data/camera_uris.json. The cameras are real RTSP servers at the hosts and
 ports of the URIs, with their paths, queries, users and passwords, in a network of the test's own.
@@ -20,7 +20,7 @@ from rtsp_camera import RtspCamera
 
 TABLE = json.loads((millrace_process.ROOT / "tests/data/camera_uris.json").read_text())
 GOOD, BAD = TABLE["good"], TABLE["bad"]
-# A server has no more streams than 64; so many need little memory.
+# A server has at most 64 streams; a full round must need little memory.
 STREAMS = 20
 # The camera's picture is tiny, and so is the model, which does not learn: the URI is what counts.
 PICTURE = ["--width", "64", "--height", "64", "--fps", "5", "--gop", "5", "--pattern", "ball"]
@@ -59,7 +59,7 @@ class Port:
 
 
 def rounds(forms: list[dict]) -> list[dict[int, Port]]:
-    """Shares the forms out among rounds, each of which has one camera at a port."""
+    """Divides the forms into rounds, so that each round has one camera at a port."""
     shared: list[dict[int, Port]] = []
     for form in forms:
         empty = Port(is_encrypted(form), form["user"] is not None, [])

@@ -1,5 +1,5 @@
-"""A learner that keeps checkpoints, changed over gRPC while its stream runs: it goes on from what it
-had learned, goes back to what it had, and begins anew."""
+"""A learner with checkpoints, changed over gRPC while its stream runs: it resumes from its weights, goes
+back to a checkpoint, and starts again from the beginning."""
 
 import pathlib
 import tempfile

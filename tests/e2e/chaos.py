@@ -1,10 +1,10 @@
-"""Does to a server, for some minutes, what befalls one in years: tools/chaos.
+"""Causes the faults of years in some minutes: tools/chaos.
 
     chaos.py MINUTES [--seed N] [--log FOLDER]
 
-A server has several lives. In each, cameras lie, faults come in an order drawn at random, and at the end it is
-killed, or told to end. All the while it is held to what it promises (promises.py); after each fault it has to come
-back to work by itself. A life in which a promise breaks is the last one. Prints a table, and ends with 1 if one did.
+A server runs several times. In each run, cameras lie and faults come in a random order. At the end it is killed, or
+told to end. promises.py checks its promises during the whole run. After each fault it must recover by itself. A run
+with a broken promise is the last one. Prints a table, and ends with 1 if a promise broke.
 """
 
 import argparse
@@ -41,7 +41,7 @@ AT_ONCE = 8
 LISTEN_S = 5
 DISK_BYTES = 8 << 20
 MOST_MORE_BYTES = 1e9
-# With those of the processes of cameras, of which an old one and a new one may be there: some 18 each.
+# Includes the threads of cameras' processes, some 18 each; an old and a new process may exist at the same time.
 MOST_MORE_THREADS = 300
 MOST_MORE_FILES = 150
 # What a fault leaves behind is over by then, on an idle machine.
@@ -49,7 +49,7 @@ RECOVERS_WITHIN_S = 15
 STOPS_FOR_S = 3
 SILENT_CLIENTS = 30
 CONNECTIONS = 2000
-# Whose connections are too many: another than who controls the server.
+# The client with too many connections: another one than the client that controls the server.
 CROWD_ADDRESS = "127.0.0.2"
 # So small that checkpoints come every second or so. It begins with no motion.
 NETWORK = """
@@ -58,7 +58,7 @@ network = torch.nn.Sequential(torch.nn.Conv2d(6, 4, 3, padding=1), torch.nn.Conv
 torch.nn.init.zeros_(network[1].weight)
 torch.nn.init.zeros_(network[1].bias)
 torch.jit.script(network).save('{path}')"""
-# Holds so many connections, from an address of its own, until its input ends: each port has its share.
+# Holds `count` connections, from its own address, until its input ends: each port has its share.
 HOLD_CONNECTIONS = """
 import resource, socket, sys
 count, source, ports = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
@@ -145,7 +145,7 @@ def server_stopped(life: Life) -> None:
 
 
 def many_connections(life: Life) -> None:
-    """To all of its ports, of somebody who says nothing."""
+    """Silent connections to all of its ports."""
     with subprocess.Popen([sys.executable, "-c", HOLD_CONNECTIONS, str(CONNECTIONS), CROWD_ADDRESS, *life.ports()],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         holder.stdout.readline()

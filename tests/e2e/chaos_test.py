@@ -1,4 +1,4 @@
-"""tools/chaos, for some seconds: of a server that is well it prints a table, of one that dies it says so."""
+"""tools/chaos, for some seconds: it prints a table for a healthy server, and reports one that dies."""
 
 import os
 import pathlib

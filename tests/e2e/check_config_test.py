@@ -1,5 +1,5 @@
-"""`check-config` refuses exactly what `serve` refuses without looking at a camera, in the same words: every fault of a file
-with its line and column, all at once."""
+"""`check-config` refuses exactly the files that `serve` refuses without a look at cameras, with the same messages: every
+fault of a file with its line and column, all at once."""
 
 import os
 import pathlib

@@ -34,11 +34,11 @@ class CheckpointsTest(unittest.TestCase):
             checkpoints={"folder": str(self.folder), "every": EVERY})
 
     def checkpoints(self) -> list[pathlib.Path]:
-        """Those that are complete, the oldest first."""
+        """The complete checkpoints, the oldest first."""
         return sorted(path.parent for path in self.stream.glob("*/manifest.json"))
 
     def learn(self, how_many: int) -> None:
-        """Serves until so many checkpoints are written, and kills the server."""
+        """Serves until this number of checkpoints is written, and kills the server."""
         with millrace_process.start(self.configuration()) as (process, _):
             server = millrace_process.stands(process)
             millrace_process.wait_for("checkpoints", lambda: client.checkpoints_written(server) >= how_many)
@@ -46,7 +46,7 @@ class CheckpointsTest(unittest.TestCase):
             process.wait()
 
     def resumes_after(self) -> int:
-        """After how many frames a server says that it goes on; 0: it begins anew."""
+        """The number of frames after which a server reports that it resumes; 0: it starts from the beginning."""
         with millrace_process.serve(self.configuration()) as server:
             self.log = "".join(server.output)
         return client.resumed_after(self.log)

@@ -1,7 +1,7 @@
-"""What a user's program sees of a server: its gRPC API by the Python client, its metrics and probes.
+"""A user's view of a server: its gRPC API by the Python client, its metrics and probes.
 
-A Subscriber reads predictions, an Auditor reads the books, each on a thread of its own for as long
-as the test lasts, so that "throughout" means every moment that they looked at.
+A Subscriber reads predictions, an Auditor checks the counters, each on its own thread during the
+whole test.
 """
 
 import dataclasses
@@ -52,14 +52,14 @@ class Subscriber:
         return [message.message for message in self.messages]
 
     def epoch(self) -> int:
-        """That of the newest prediction; -1 before the first."""
+        """The epoch of the newest prediction; -1 before the first."""
         return self.messages[-1].epoch if self.messages else -1
 
     def is_open(self) -> bool:
         return self._subscription.is_open()
 
     def wait_for_predictions(self, more: int, epoch_above: int = -1) -> None:
-        """Waits for so many more predictions, the last of them of an epoch above that one."""
+        """Waits for `more` predictions, the last of them of an epoch above `epoch_above`."""
         enough = len(self.messages) + more
         millrace_process.wait_for(
             f"{more} more predictions of an epoch above {epoch_above}",
@@ -101,7 +101,7 @@ def checkpoints_written(server: millrace_process.Server) -> float:
 
 
 def resumed_after(output: str) -> int:
-    """After how many frames a server says that it goes on; 0: it begins anew."""
+    """The number of frames after which a server reports that it resumes; 0: it starts from the beginning."""
     found = re.search(r"where it ended after (\d+) frames", output)
     return int(found[1]) if found else 0
 

@@ -1,4 +1,4 @@
-"""What `client_sources` of the configuration lets clients add and change is what the server lets them."""
+"""The server lets clients add and change exactly the sources that the configuration's `client_sources` allows."""
 
 import contextlib
 import tempfile
@@ -11,7 +11,7 @@ GATE = millrace_process.test_stream("gate", frames_per_second=60)
 
 
 def camera(host: str) -> dict:
-    """A stream of a camera there, where nobody answers."""
+    """A stream of a camera at an address without an answer."""
     return {"name": "gate", "source": {"uri": f"rtsp://{host}:9/1"}}
 
 

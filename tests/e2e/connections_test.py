@@ -1,5 +1,5 @@
-"""Connections that end because they are old, or because the network breaks without a word: `millrace watch` and
-the sample clients go on, and the server lets go of what is lost."""
+"""Connections end because they are old, or because the network breaks silently: `millrace watch` and the sample
+clients continue, and the server drops the lost connections."""
 
 import contextlib
 import json
@@ -89,7 +89,7 @@ class ConnectionsTest(unittest.TestCase):
         return self.stack.enter_context(millrace_process.serve(configuration))
 
     def follow(self, server: str, *watch: str) -> dict[str, Follower]:
-        """Everybody who resumes, each with a prediction."""
+        """All clients that resume, each with a prediction."""
         followers = {
             "watch": Follower(self.stack, server, [millrace_process.program(), "watch", "--json",
                                                    "--stream", "door", *watch]),
@@ -133,7 +133,7 @@ class ConnectionsTest(unittest.TestCase):
             begin = time.monotonic()
             for each in (wires, *(follower.network for follower in followers.values())):
                 each.lose_all()
-            # Who pushed and says no more is told from who is lost by the keepalive alone.
+            # Only the keepalive tells a silent pushing client from a lost one.
             millrace_process.wait_for("the pusher's place to be free", lambda: judge.stream(
                 "pushed").source_state is SourceState.WAITING)
             self.assertLess(time.monotonic() - begin, SERVER_NOTICES_S + SLACK_S)

@@ -1,5 +1,5 @@
-"""More connections than anybody needs, idle, slow and half-open, on every port of the server: probes, page and gRPC
-go on answering others, and where the process cannot accept it says so, and accepts again as soon as it can."""
+"""Very many connections, idle, slow and half-open, on every port of the server: probes, page and gRPC continue to
+answer others. If the process cannot accept, it says so, and accepts again as soon as it can."""
 
 import contextlib
 import itertools
@@ -21,7 +21,7 @@ IDLE = 10_000
 CLIENTS = 20
 # What a client of gRPC says first: it has a connection then, on which no call comes.
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-# Within which somebody is answered who is kept waiting by none of them, on a busy machine.
+# The limit of an answer to another client, on a busy machine.
 PROMPT_S = 20
 
 
@@ -51,7 +51,7 @@ class Crowd:
             self._say(connection, text)
 
     def still_there(self) -> int:
-        """Forgets those that the server has closed."""
+        """Forgets the connections that the server has closed."""
         self._sockets = [each for each in self._sockets if self._is_open(each)]
         return len(self._sockets)
 

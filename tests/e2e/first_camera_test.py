@@ -1,5 +1,5 @@
-"""A camera of one's own, as the README says it: the installed program, an empty folder, a camera that
-asks for a password at the port that its URI does not name."""
+"""A user's own camera, by the README: the installed program, an empty folder, and a camera that needs a
+password and has another port than its URI."""
 
 import contextlib
 import os

@@ -1,5 +1,4 @@
-"""The whole server on a GPU that is made of software: what it learns there, and how it ends when the
-GPU does."""
+"""The whole server on a software GPU: how it learns, and how it ends when the GPU fails."""
 
 import os
 import pathlib
@@ -27,15 +26,15 @@ class GpuTest(unittest.TestCase):
             checkpoints={"folder": self.folder, "every": EVERY})
 
     def not_ready_after(self, fault: signal.Signals) -> str:
-        """Why a server is not ready that meets the fault once it has a checkpoint. It stays, for
-        those who ask, and once it is stopped its exit code says what it was."""
+        """The reason that a server gives for not being ready, after a fault that comes after its first
+        checkpoint. The server stays to report it. When it is stopped, its exit code shows the cause."""
         with millrace_process.start(self.configuration("cuda")) as (process, _):
             server = millrace_process.stands(process)
             millrace_process.wait_for("a checkpoint", lambda: client.checkpoints_written(server) >= 1)
             self.assertEqual(client.get(server.metrics.replace("/metrics", "/healthz")), (200, "ok\n"))
             process.send_signal(fault)
             why = self.says_503(server, "/readyz")
-            # The next process goes on: whoever watches this one is told to start it.
+            # The next process resumes: the supervisor of this one is told to start it.
             self.assertRegex(self.says_503(server, "/healthz"), "street: the learner failed: .*the GPU")
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(millrace_process.PATIENCE_S), EXIT_GPU)

@@ -1,8 +1,8 @@
-"""Twenty cameras at once that lie, in more than 250 ways, one after the other, beside one that does not.
+"""Twenty lying cameras at once, with more than 250 lies one after the other, beside an honest camera.
 
-The good one loses no frame, whoever controls the server is answered, memory stays bounded, and SIGTERM ends it in
-time. A failure says which promise broke beside which lies. MILLRACE_HOSTILE_MINUTES says for how
-long it goes on, MILLRACE_HOSTILE_LIES with which lies only, MILLRACE_HOSTILE_SEED in which order.
+The honest camera loses no frame, control calls are answered, memory stays bounded, and SIGTERM ends the server in
+time. A failure names the broken promise and the present lies. MILLRACE_HOSTILE_MINUTES sets the duration,
+MILLRACE_HOSTILE_LIES a selection of lies, and MILLRACE_HOSTILE_SEED their order.
 """
 
 import os

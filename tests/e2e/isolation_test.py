@@ -1,4 +1,4 @@
-"""Five cameras in one server: whatever befalls four of them, the fifth does not notice."""
+"""Five cameras in one server: whatever happens to four of them has no effect on the fifth."""
 
 import contextlib
 import socket
@@ -54,7 +54,7 @@ class Garbage:
 
 
 def config(urls: dict[str, str]) -> dict:
-    """A server of these cameras, of which none is held back by a max_fps."""
+    """A server of these cameras, without a limit by max_fps."""
     return millrace_process.config(
         streams=[{"name": name, "source": {"uri": url}} for name, url in urls.items()])
 

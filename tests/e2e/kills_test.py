@@ -1,5 +1,5 @@
-"""A server that is killed again and again, at times drawn at random, comes up again, goes on with what it had
-learned, loses no complete checkpoint, and leaves nothing behind. MILLRACE_TEST_KILLS says how often.
+"""A server that is killed again and again, at random times, starts again, resumes with its learned weights, loses
+no complete checkpoint, and leaves nothing behind. MILLRACE_TEST_KILLS sets the number of kills.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ torch.nn.init.zeros_(network[1].bias)
 torch.jit.script(network).save('{path}')"""
 # What to wait for before a kill: how far the checkpoint has come that is written next, or the one after it.
 MOMENTS = ("its folder", "stage-1.safetensors", "stage-2.safetensors", "manifest.json")
-# One of so many kills comes while the server starts.
+# One of this number of kills comes while the server starts.
 AT_THE_START = 5
 
 

@@ -12,7 +12,7 @@ ZOOM = 4  # Pixels of the video for each of them.
 
 
 def digits(classes: int) -> list[tuple[list[int], int]]:
-    """Pictures of the first so many digits, as 64 values of 0 to 16, each with its digit."""
+    """Pictures of the first digits, as 64 values of 0 to 16, each with its digit."""
     rows = gzip.decompress(DIGITS.read_bytes()).decode().splitlines()
     samples = [[int(float(value)) for value in row.split(",")] for row in rows]
     return [(sample[:-1], sample[-1]) for sample in samples if sample[-1] < classes]

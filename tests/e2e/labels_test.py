@@ -21,7 +21,7 @@ NAMES = ["zero", "one", "two", "three"]
 FRAMES = 6000
 FRAMES_PER_SECOND = 50
 WINDOW = 256
-LATE = 5  # A label comes so many predictions after its frame's.
+LATE = 5  # The number of predictions from a frame's own to its label.
 SCORED = 100  # Predictions that an accuracy is taken over.
 ENOUGH = 0.8  # Chance is a quarter.
 

@@ -1,4 +1,4 @@
-"""What the sample learns of its street video: the promise that the README makes, as a number."""
+"""How well the sample learns its street video: the README's promise as a number."""
 
 import unittest
 
@@ -6,8 +6,8 @@ import millrace_process
 import shipped_config
 
 FRAMES = 300
-# As ratio() measured it on two cores of an AMD EPYC, to the last digit in each of two runs, beside so much else
-# that every core was wanted by seven. Without learning it is 1.71.
+# The value of ratio() on two cores of an AMD EPYC, equal to the last digit in two runs, beside a load of seven
+# threads for every core. Without learning it is 1.71.
 MEASURED = 0.7325
 MOST = 1.05 * MEASURED
 
@@ -23,7 +23,7 @@ def sample(**model) -> dict:
 
 
 def ratio(**model) -> float:
-    """The loss over the last 200 frames, as a share of that of no motion on the same frames."""
+    """The loss over the last 200 frames, as a share of the loss of no motion on the same frames."""
     ended = millrace_process.serve_to_end(sample(**model), "--frames", str(FRAMES))
     assert ended.code == 0, ended.output
     assert ended.summary["dropped"]["queue_full"] == 0, ended.summary

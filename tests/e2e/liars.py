@@ -1,4 +1,4 @@
-"""Streams whose cameras lie, each for a while, and then another lie: for tests that run for minutes.
+"""Streams with lying cameras. Each camera has a lie for a while, and then another one: for tests of some minutes.
 
     with Crowd() as at_once, Crowd(behave_for=25) as later, Promises(server, liars.lies) as promises:
         liars.start(promises)
@@ -111,7 +111,7 @@ class Liar:
 
 
 class Liars:
-    """So many of them at once."""
+    """This number of cameras at once."""
 
     def __init__(self, count: int, server: millrace_process.Server, rounds: Rounds, listen_s: float):
         self._liars = [Liar(number, server, rounds, listen_s) for number in range(count)]

@@ -1,5 +1,5 @@
-"""A stream whose learner would take more memory than there is is refused before it takes any, and a start
-that its client gives up is given up."""
+"""A stream whose learner needs too much memory is refused before it allocates any, and the server gives up
+a start that its client gives up."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A network that a test has for itself: names, addresses and ports below 1024, as at a user's place.
+"""A private network of a test, with names, addresses and ports below 1024.
 
     def setUpModule():
         NetworkNamespace(hosts={"camera.local": "127.0.0.1", "garage": "::1"}).enter()
@@ -6,10 +6,10 @@
     with RtspCamera("--port", "554", "--path", "/stream1", "--user", "user", "--password", "word"):
         ...  # rtsp://user:word@camera.local/stream1 plays, for this process and those it starts.
 
-The process enters a namespace of its own and stays there: there is nothing to clean up. In it there
-is the loopback device and nothing else. The names of `hosts` resolve there, and no others do. It
-takes the right to make namespaces, which root has in most places; where it is missing, the tests of
-the module are skipped, and say so.
+The process enters its own namespace and stays there: there is nothing to clean up. The namespace has
+only the loopback device. Only the names of `hosts` resolve there. The process needs the right to make
+namespaces, which root has on most machines. Without it, the tests of the module are skipped with the
+reason.
 """
 
 import ctypes
@@ -36,9 +36,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class NetworkNamespace:
-    """`hosts` has the addresses of names. Those that no machine has of itself, beyond 127.0.0.0/8 and
-    ::1, become this machine's; so do `addresses`, which have no name. Other names are asked of
-    `name_server`, an address; empty: nobody."""
+    """`hosts` has the addresses of names. Addresses outside 127.0.0.0/8 and ::1 become this machine's
+    addresses, and so do `addresses`, which have no name. The address `name_server` resolves other names;
+    empty: no server does."""
 
     def __init__(self, hosts: dict[str, str] | None = None, addresses: tuple[str, ...] = (),
                  name_server: str = ""):
@@ -86,8 +86,8 @@ class NetworkNamespace:
 
 
 def own_mounts() -> None:
-    """What this process mounts from now on is for itself and those that it starts. Before it has
-    threads. Raises unittest.SkipTest where namespaces are not permitted."""
+    """From now on only this process and its children see its mounts. REQUIRES: it has no threads yet.
+    Raises unittest.SkipTest where namespaces are not permitted."""
     try:
         _unshare(0)
     except OSError as error:  # EINVAL for an ordinary user's process that has threads.

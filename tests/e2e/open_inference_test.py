@@ -1,5 +1,5 @@
-"""The stock client of the Open Inference Protocol, tritonclient, at the built program: nothing of it is changed, and
-it is told nothing but an address."""
+"""tritonclient, the unchanged client of the Open Inference Protocol, with the built program. It needs only an
+address."""
 
 import queue
 import unittest

@@ -1,4 +1,4 @@
-"""A camera that sends more than the model has time for: whatever people look at says so, with values that end it."""
+"""A camera sends more than its model has time for: log, page, metrics and clients say so, with values that end it."""
 
 import contextlib
 import json

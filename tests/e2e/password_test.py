@@ -1,4 +1,4 @@
-"""A camera's password, from wherever it comes, appears nowhere that anybody looks."""
+"""A camera's password, from any source, appears in no output."""
 
 import base64
 import contextlib

@@ -1,4 +1,4 @@
-"""Which processes a process has started: the server's are those of its cameras."""
+"""The child processes of a process: the server's children are its cameras' processes."""
 
 import contextlib
 import pathlib

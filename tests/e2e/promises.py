@@ -1,8 +1,8 @@
-"""What a server promises at every moment, whatever its cameras do: answers, books that balance, bounded memory.
+"""A server's promises at every moment, whatever its cameras do: answers, correct counters, bounded memory.
 
     with Promises(server, suspects=lambda: ["sequence-random"]) as promises:  # Threads look.
         ...
-    promises.broken  # What did not hold, when, and who was there.
+    promises.broken  # The broken promise, its time, and the suspects.
 """
 
 import collections
@@ -29,7 +29,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def busy() -> float:
-    """What takes a second on an idle machine may take so many here and now."""
+    """The seconds that a second's work on an idle machine may take here and now."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
@@ -73,12 +73,12 @@ def _share_of_bytes(pid: int) -> int:
 
 
 class Promises:
-    """A context manager. `suspects()` says who may be the cause of what breaks now."""
+    """A context manager. `suspects()` names the possible causes of a promise that breaks now."""
 
     def __init__(self, server: millrace_process.Server, suspects: Callable[[], list[str]] = list,
                  most_bytes: float = math.inf):
         self.broken: list[str] = []
-        self.more_s = 0.0  # Answers may take so much longer: the server is kept from running.
+        self.more_s = 0.0  # Answers may take longer by this time: the server is kept from running.
         self.slowest_s: dict[str, float] = collections.defaultdict(float)
         self.calls: dict[str, int] = collections.defaultdict(int)
         self.audits = 0

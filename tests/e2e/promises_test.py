@@ -1,4 +1,4 @@
-"""What is watched over while cameras lie is noticed when it breaks, with who was there."""
+"""A broken promise is noticed, with the suspects."""
 
 import signal
 import subprocess

@@ -1,5 +1,5 @@
-"""A program pushes the sample video, frame by frame: each frame has one outcome, and the model learns what it
-learns from the file."""
+"""A program pushes the sample video, frame by frame: each frame has one outcome, and the model learns the same
+as from the file."""
 
 import datetime
 import itertools

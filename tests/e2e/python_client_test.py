@@ -1,4 +1,4 @@
-"""Subscriptions of the Python client go on when the server or the network does not."""
+"""Subscriptions of the Python client continue after a failure of the server or the network."""
 
 import contextlib
 import itertools
@@ -52,7 +52,7 @@ class RestartTest(unittest.TestCase):
         wires = self.stack.enter_context(network.Network(first.grpc))
         predictions = self.subscribe(wires.address)
         *_, before = itertools.islice(predictions, 20)
-        millrace_process.stop(first)  # Nobody is there for as long as the next one starts.
+        millrace_process.stop(first)  # There is no server while the next one starts.
         wires.lead_to(self.start(checkpoints=checkpoints).grpc)
         after = next(each for each in predictions if each.run_id != before.run_id)
         self.assertTrue(after.restarted)

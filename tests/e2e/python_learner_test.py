@@ -1,4 +1,4 @@
-"""The Python client pauses, freezes, resumes and changes a learner at work, and keeps what it learned."""
+"""The Python client pauses, freezes, resumes and changes a running learner, and keeps its weights."""
 
 import itertools
 import pathlib
@@ -31,7 +31,7 @@ class LearnerTest(unittest.TestCase):
         return self.frames().dropped[DropReason.PAUSED]
 
     def from_now_on(self, count: int) -> list[millrace.Prediction]:
-        """So many predictions of frames that the camera has yet to take."""
+        """This number of predictions of future frames."""
         received = self.frames().received
         later = (each for each in self.predictions if each.frame_number > received)
         return list(itertools.islice(later, count))

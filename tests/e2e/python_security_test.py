@@ -1,4 +1,4 @@
-"""The Python client calls a server that speaks TLS and wants tokens."""
+"""The Python client calls a server with TLS and tokens."""
 
 import pathlib
 import tempfile

@@ -1,5 +1,5 @@
-"""The Python client adds, changes, watches and deletes streams of a server that begins without any, and
-is told why where it must not."""
+"""The Python client adds, changes, watches and deletes streams of a server that starts without streams. A
+refusal names its reason."""
 
 import contextlib
 import unittest

@@ -1,4 +1,4 @@
-"""A server whose configuration changes while it runs, and which is told so by SIGHUP."""
+"""A server's configuration changes while it runs, and SIGHUP applies it."""
 
 import json
 import os
@@ -60,7 +60,7 @@ class ReloadTest(unittest.TestCase):
         return {stream.name: stream for stream in answer.streams}
 
     def await_that_it_holds(self, holds: int, server: millrace_process.Server) -> None:
-        """Until whoever watches the server is told that its configuration does, 1, or not, 0."""
+        """Waits until the metrics say that the server's configuration holds, 1, or not, 0."""
         def told() -> bool:
             with urllib.request.urlopen(server.metrics) as response:
                 return f"\nmillrace_service_config_reload_success {holds}\n" in response.read().decode()

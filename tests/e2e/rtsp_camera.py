@@ -46,8 +46,8 @@ class RtspCamera:
             self._hold()
 
     def _hold(self) -> None:
-        """Keeps the port, where nobody listens: else it could be another's when the camera comes
-        back, or that of a connection that tries to reach it."""
+        """Keeps the port without a listener. Otherwise another process could have the port when the
+        camera comes back, or a connection that tries to reach it."""
         holder = socket.socket()
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", int(self._port)))
@@ -66,8 +66,8 @@ class RtspCamera:
         self._process.send_signal(signal.SIGCONT)
 
     def come_back(self, *arguments: str) -> None:
-        """Starts the camera, under the URL that it had if it was there before. Given arguments take
-        the place of those that it had."""
+        """Starts the camera, under its earlier URL if it ran before. New arguments replace the earlier
+        ones."""
         assert self._process is None, "the camera is there"
         self._arguments = arguments or self._arguments
         self._let_go()

@@ -1,7 +1,7 @@
 """From an RTSP camera to a gRPC client, while the camera is killed, absent or frozen.
 
-In every test the client's one subscription must outlive whatever befalls the camera, and the books
-must balance in every answer that the server gives meanwhile.
+In every test the client's one subscription must outlive all faults of the camera, and the counters must
+be consistent in every answer of the server.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from rtsp_camera import RtspCamera
 
 
 class Scene:
-    """A camera, a server on it, and the two who look at the server."""
+    """A camera, its server, a Subscriber and an Auditor."""
 
     def __init__(self, camera, server, subscriber, auditor):
         self.camera: RtspCamera = camera

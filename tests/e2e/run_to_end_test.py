@@ -1,4 +1,4 @@
-"""Runs of `millrace serve` that end: by themselves, by a signal, or before they began."""
+"""Runs of `millrace serve` that end: by themselves, by a signal, or before they begin."""
 
 import pathlib
 import signal

@@ -1,4 +1,4 @@
-"""A disk that is soon full, for this process and those that it starts."""
+"""A disk that is soon full, for this process and its children."""
 
 import contextlib
 import pathlib
@@ -11,8 +11,8 @@ from network_namespace import own_mounts
 
 @contextlib.contextmanager
 def mounted(folder: pathlib.Path, size_bytes: int) -> Iterator[None]:
-    """A disk of this size at `folder` while the block runs, which nobody else sees. Before there are
-    threads. Raises unittest.SkipTest where that is not permitted."""
+    """A private disk of this size at `folder` while the block runs. REQUIRES: there are no threads yet.
+    Raises unittest.SkipTest where it is not permitted."""
     own_mounts()
     mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "millrace-small", folder],
                            capture_output=True, text=True, check=False)

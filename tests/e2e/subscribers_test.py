@@ -1,6 +1,6 @@
-"""Two hundred subscribers at once, most of them bad, beside a learner at full load: a prediction costs the
-learner what it costs beside any neighbour, no frame is lost for which there is time, memory stays
-bounded, and those that take nothing are let go."""
+"""Two hundred subscribers at once, most of them bad, beside a learner at full load. A prediction costs the
+learner no more than beside any other load. No frame is lost while there is time for it, memory stays
+bounded, and the server disconnects subscribers that do not read."""
 
 import contextlib
 import dataclasses
@@ -23,7 +23,7 @@ MOST_MORE_MB = 150
 # Each is measured alone and beside the crowd, in turn, so that what else the machine does meets both.
 PAIRS = 3
 PREDICTIONS = 80
-# The learner's, and that of the thread that feeds it, as the server names them.
+# The learner's threads, and the thread that feeds it, by the server's names.
 LEARNERS_THREADS = ("stage 1", "learner")
 
 
@@ -52,8 +52,8 @@ def neighbours() -> Iterator[None]:
 
 
 class Crowd:
-    """So many subscribers in a process of their own, which has what processors the server leaves: they
-    stand for other machines. A context manager."""
+    """Subscribers in their own process, on the processors that the server leaves free: they represent
+    other machines. A context manager."""
 
     def __init__(self, address: str, kind: str, count: int):
         self.process = subprocess.Popen(
@@ -119,7 +119,7 @@ class SubscribersTest(unittest.TestCase):
                       received=metrics["millrace_ingest_frames_received_total"])
 
     def measured(self, meanwhile=lambda: None) -> Counts:
-        """Over so many predictions, from now on; calls `meanwhile` now and then until then."""
+        """Over this number of predictions, from now on; calls `meanwhile` now and then until the end."""
         before = self.counts()
 
         def enough() -> bool:

@@ -1,6 +1,6 @@
-"""The machine's wall clock, as servers see it that are started inside a Clock.
+"""The machine's wall clock, for servers that are started inside a Clock.
 
-libfaketime sets the clock that they alone see; it leaves the monotonic clock as it is, as the kernel does.
+libfaketime sets the clock for them only. Like the kernel, it does not change the monotonic clock.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""tests/gpu_check/pack packs all that runs elsewhere; check says what is missing there."""
+"""tests/gpu_check/pack packs all files for another machine; check names missing parts there."""
 
 import os
 import pathlib

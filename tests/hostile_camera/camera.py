@@ -1,4 +1,4 @@
-"""An RTSP camera that tells one lie to whoever connects."""
+"""An RTSP camera that tells one lie to every client."""
 
 import asyncio
 import math
@@ -67,7 +67,7 @@ class Camera:
         try:
             await session.run(lambda: self._told(self.lie))
         except asyncio.CancelledError:
-            pass  # The camera is taken away. Nobody waits for this task.
+            pass  # The camera is removed. No code awaits this task.
         finally:
             self._sessions.discard(task)
             writer.close()
@@ -110,7 +110,7 @@ class _Session:
                 self._player = asyncio.create_task(self._perform(self._lie.played()))
 
     async def _say(self, actions: Actions) -> None:
-        """What comes after a pause without end is never said."""
+        """After a pause without end, nothing more is sent."""
         if not await self._perform(actions):
             while await self._reader.read(4096):
                 pass
@@ -132,7 +132,7 @@ class _Session:
                 case _:
                     self._writer.write(action)
                     await self._writer.drain()
-                    await asyncio.sleep(0)  # drain() alone lets nobody else run while all is taken.
+                    await asyncio.sleep(0)  # drain() alone lets no other task run while the client takes all data.
         return True
 
     def _close(self, reset: bool) -> None:

@@ -36,7 +36,7 @@ class Heard:
     end: str  # closed, reset, or limit: the client had heard enough.
 
     def since(self, step: str) -> bytes:
-        """What came in place of an honest answer at that step, and all that followed."""
+        """All bytes since that step, instead of an honest answer."""
         at = 0
         for _ in STEPS[1:STEPS.index(step)]:
             at += len(_honest_answer(self.raw[at:]))
@@ -54,7 +54,7 @@ class Heard:
 
     @functools.cached_property
     def stream(self) -> bytes:
-        """What came after the answer to PLAY."""
+        """All bytes after the answer to PLAY."""
         answer = self.since(PLAY)
         return answer[len(_honest_answer(answer)):]
 
@@ -80,7 +80,7 @@ class Heard:
 
     @functools.cache
     def units(self, codec: str = "h264") -> list[bytes]:
-        """NAL units, of which fragments are put together."""
+        """NAL units, with fragments put together."""
         whole: list[bytes] = []
         for packet in self.packets:
             payload = packet.payload

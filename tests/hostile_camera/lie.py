@@ -25,7 +25,7 @@ class Lie:
     codec: str = "h264"
     # The URL has a login, so that a client answers a camera that asks for one.
     login: str = ""
-    # So many honest pictures come before a lie about pictures.
+    # The number of honest pictures before a lie about pictures.
     behaves_for: int = 0
 
     greeting: Callable[[], Actions] = tuple  # Before the first request.

@@ -25,7 +25,7 @@ def says(name: str, pattern: str, step: str = DESCRIBE) -> Check:
 
 
 def answers(pattern: bytes, step: str = DESCRIBE) -> Check:
-    """What comes in place of an honest answer begins so."""
+    """The data instead of an honest answer begin in this way."""
     return lambda heard: re.match(pattern, heard.since(step), re.DOTALL)
 
 
@@ -119,7 +119,7 @@ def ends(how: str, step: str, left: bytes = b"", *pauses: float) -> Check:
 
 
 def plays(how: str, count: int, *last: float) -> Check:
-    """So many packets come, with so much of another; these are the last pauses."""
+    """About `count` packets come, with these last pauses, and the connection ends in this way."""
     return lambda heard: (heard.end == how and abs(len(heard.frames) - count) <= 10 and heard.pauses[len(
         heard.pauses) - len(last):] == last)
 

@@ -210,7 +210,7 @@ LIES = (
         answer=_status("RTSP/1.0 461 Unsupported Transport", SETUP)),
     Lie("status-play-454", "a session that is not found", answer=_status("RTSP/1.0 454 Session Not Found", PLAY)),
 
-    # Who speaks.
+    # Who sends: order and sides of messages.
     Lie("speaks-first",
         "answers before it is asked",
         step=CONNECT,

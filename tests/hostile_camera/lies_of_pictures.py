@@ -18,7 +18,7 @@ _jpeg = functools.partial(Lie, codec="jpeg")
 
 _SIZES = ((64, 64), (128, 64), (64, 128), (320, 240), (1280, 720))
 _BIG = bytes(1) + random.Random(1).randbytes(999)
-# NAL unit headers and what comes first in a slice: of an IDR picture.
+# NAL unit headers and the first bytes of a slice of an IDR picture.
 _H264_IDR, _H265_IDR = b"\x65\x88", b"\x26\x01\xaf"
 _FU_A = 28
 _H264_SPS, _H264_PPS = 7, 8
@@ -115,7 +115,7 @@ def _as_fragments(codec: str, flags):
 
 
 def _without_end(codec: str, header: bytes):
-    """For Lie.packets: one unit whose fragments go on for ever."""
+    """For Lie.packets: one unit with fragments without end."""
 
     def told(packets: Packets) -> Packets:
         first = _next(packets)

@@ -11,7 +11,7 @@ _STEPS = (OPTIONS, DESCRIBE, SETUP, PLAY)
 
 
 def _slowly(size: int, seconds: float):
-    """For Lie.wire: so many bytes at a time."""
+    """For Lie.wire: this number of bytes at a time."""
 
     def told(actions: Actions) -> Actions:
         for action in actions:
@@ -41,7 +41,7 @@ def _amid(step: str, *actions: Action):
 
 
 def _after_frames(count: int, *actions: Action):
-    """For Lie.frames: so many packets come, and then this."""
+    """For Lie.frames: this number of packets, and then this end."""
 
     def told(frames: Frames) -> Frames:
         yield from itertools.islice(frames, count)

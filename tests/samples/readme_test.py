@@ -1,4 +1,4 @@
-"""The Python that the documentation shows runs as it stands."""
+"""The documentation's Python code runs unchanged."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
-"""The sample clients print predictions of the real server, and say what is wrong when there is none. What a real one
-does seldom, one that is made up here does."""
+"""The sample clients print predictions of the real server, and report the cause if there is no server. A fake server gives
+the rare answers."""
 
 import math
 import os
@@ -24,7 +24,7 @@ LINE = re.compile(
 
 
 def closed_address() -> str:
-    """An address that nobody listens on: the port is taken, but not for listening."""
+    """An address without a listener: the port is taken, but not for listening."""
     holder = socket.socket()
     holder.bind(("127.0.0.1", 0))
     closed_address.holders.append(holder)
@@ -59,7 +59,7 @@ class SubscribeTest(unittest.TestCase):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        # Whoever waits for its output in vain must not wait for ever.
+        # A test that gets no output must not wait without limit.
         watchdog = threading.Timer(millrace_process.PATIENCE_S, process.kill)
         watchdog.start()
         self.addCleanup(watchdog.cancel)

@@ -1,4 +1,4 @@
-"""The walk through of the samples' README prints what is shown there."""
+"""The walk through of the samples' README prints the output that the README shows."""
 
 import os
 import re

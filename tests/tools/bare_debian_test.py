@@ -1,4 +1,4 @@
-"""The part of tools/setup that makes a bare Debian, with a debootstrap that only notes how it was called."""
+"""The part of tools/setup that makes a bare Debian, with a debootstrap that only records its arguments."""
 
 import os
 import pathlib

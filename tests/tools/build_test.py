@@ -1,4 +1,4 @@
-"""tools/build with a cmake that only notes its arguments: when it configures, and with what."""
+"""tools/build with a cmake that only records its arguments: when it configures, and with which options."""
 
 import os
 import pathlib

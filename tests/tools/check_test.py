@@ -1,4 +1,4 @@
-"""tools/check with steps that a test can foresee: what it runs, cuts short, and answers."""
+"""tools/check with predictable steps: the steps that it runs and cuts short, and its exit code."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
-# `endless` waits on a pipe that nobody writes to, and has a child that does so, too.
+# `endless` waits on a pipe without a writer, and its child does so, too.
 STEPS = """
 steps=(good bad endless last)
 exit_incomplete=75

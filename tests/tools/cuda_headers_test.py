@@ -1,4 +1,4 @@
-"""CUDA's headers of set-up are whole: on a machine without CUDA nobody else has them."""
+"""CUDA's headers of set-up are complete: a machine without CUDA has no others."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""`make install` puts there what runs anywhere: nothing of the checkout is needed any more."""
+"""`make install` makes a tree that runs anywhere, without the checkout."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""tools/run-tests with a real ctest: which failures it tries a second time, and what it says of them."""
+"""tools/run-tests with a real ctest: the failures that it tries a second time, and its report."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""tools/setup against a machine of fakes: what it installs, when it stops, and what it refuses."""
+"""tools/setup on a machine of fakes: its installations, stops and refusals."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""tools/tidy with a clang-tidy that only notes what it looked at: what is looked at again, and when."""
+"""tools/tidy with a clang-tidy that only records its files: the files that it checks again, and when."""
 
 import json
 import os

@@ -23,7 +23,7 @@ def command_of(source: str) -> tuple[list[str], str]:
         raise AssertionError(f"{source} has no compile command")
     command = shlex.split(entry["command"])
     while not pathlib.Path(command[0]).name.startswith(("c++", "g++", "clang++")):
-        del command[0]  # What comes before the compiler: ccache and its environment.
+        del command[0]  # Words before the compiler: ccache and its environment.
     for option, count in (("-o", 2), ("-c", 2)):
         at = command.index(option)
         del command[at:at + count]

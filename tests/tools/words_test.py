@@ -1,4 +1,4 @@
-"""tools/check-words on files made for it: what it finds, and what is no prose."""
+"""tools/check-words on small files: its findings, and the parts that are no prose."""
 
 import pathlib
 import shutil

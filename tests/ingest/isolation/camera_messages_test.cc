@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint32_t kSlots = 2;
 
-// `bytes` with `value` as one of its 64-bit words. A message has four integers, then two doubles.
+// `bytes` with `value` as one of its 64-bit words. A message has four integers and two doubles.
 std::string With(std::string bytes, std::size_t word, std::int64_t value) {
   std::memcpy(bytes.data() + 8 * word, &value, sizeof(value));
   return bytes;

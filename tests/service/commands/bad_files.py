@@ -15,7 +15,7 @@ import subprocess
 
 SECRET = "q7Rt2vXz9LmK4pWs8YbN3cHd6FgJ1aQe5UoT0iEx"
 ANOTHER = "Zk3nVb8sQw5yTf1rLp9dXc6gHj2mAe7uCo4iRv0t"
-# So many characters of a secret in a row are no accident.
+# The number of a secret's characters in a row that is no accident.
 _WINDOW = 10
 
 

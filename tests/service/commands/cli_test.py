@@ -403,7 +403,7 @@ class CommandLineTest(unittest.TestCase):
 
     def test_watch_says_that_no_server_is_there(self):
         with socket.socket() as unused:
-            unused.bind(("127.0.0.1", 0))  # Bound but not listening: nobody else can answer there.
+            unused.bind(("127.0.0.1", 0))  # Bound but not listening: no other process can answer there.
             address = f"127.0.0.1:{unused.getsockname()[1]}"
             result = run("watch", address)
         self.assertEqual(result.returncode, 1)

@@ -127,7 +127,7 @@ class SecretsTest(unittest.TestCase):
                   lambda file: ("check-config", str(file.path)), (2,))
 
     def test_the_passwords_of_a_servers_cameras(self):
-        """Nobody asks for them: the cameras are away. The log tells why."""
+        """No camera asks for them: the cameras are away. The log has the cause."""
         files = self.named("the token", "a key", "the token (UTF-16)", "huge")
         streams = [{"name": f"camera-{number}", "source": {"uri": "rtsp://admin@127.0.0.1:1/video",
                                                            "password_file": str(file.path)}}

@@ -187,7 +187,7 @@ class StartTest(unittest.TestCase):
         output = []
         with subprocess.Popen([millrace_process.program(), "serve", "--config", str(pipe)], text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-            with pipe.open("w", encoding="utf-8") as configuration:  # Waits for who reads it.
+            with pipe.open("w", encoding="utf-8") as configuration:  # Waits for its reader.
                 process.send_signal(signal.SIGTERM)
                 for line in process.stdout:
                     output.append(line)

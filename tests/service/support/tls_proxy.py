@@ -1,5 +1,5 @@
-"""A reverse proxy with TLS on this machine, as docs/security.md advises: the Host is passed on, and who came through it
-is said in X-Forwarded-For."""
+"""A reverse proxy with TLS on this machine, as docs/security.md advises: it passes the Host on, and names its client in
+X-Forwarded-For."""
 
 import http.client
 import http.server

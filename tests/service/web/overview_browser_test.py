@@ -16,7 +16,7 @@ PROGRAM = pathlib.Path(sys.argv.pop(1))
 
 
 class OverviewTest(unittest.TestCase):
-    """Three streams, of which one is away."""
+    """Three streams; one of them is away."""
 
     @classmethod
     def setUpClass(cls):

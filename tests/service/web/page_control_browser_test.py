@@ -1,4 +1,7 @@
-"""The live page's buttons in a real browser, and who may press them. Usage: page_control_browser_test.py DEMO_SERVER"""
+"""The live page's buttons in a real browser, and the users that may press them.
+
+Usage: page_control_browser_test.py DEMO_SERVER
+"""
 
 import pathlib
 import sys
@@ -45,7 +48,7 @@ class ControlTest(unittest.TestCase):
 
 
 class ButtonsTest(ControlTest):
-    """The buttons of a stream act, for those who may press them."""
+    """The buttons of a stream work for permitted users."""
 
     def test_pauses_and_resumes_by_keyboard(self):
         self.open_page()
@@ -76,7 +79,7 @@ class ButtonsTest(ControlTest):
 
 
 class TokenTest(ControlTest):
-    """Who has a token may press them, and who has a wrong one is told what to do."""
+    """A user with a token may press them. A user with a wrong token gets a message with the remedy."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

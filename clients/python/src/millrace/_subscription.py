@@ -39,7 +39,7 @@ class Source(Protocol[ItemMade]):
 
     def forget_place(self, error: MillraceError) -> bool:
         """Whether the error means that the call cannot resume where the earlier one stopped. Then
-        the next call starts afresh."""
+        the next call starts from the present."""
 
 
 class Subscription(Iterator[Item], Generic[Item]):

@@ -17,7 +17,7 @@ class UpdatePolicyKind(WireEnum):
     MAG = 2
     # The picture changes.
     DIFF = 3
-    # The mean motion differs from that of the last update.
+    # The mean motion differs from the mean motion at the last update.
     DIV = 4
 
 

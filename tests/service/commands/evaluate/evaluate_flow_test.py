@@ -16,7 +16,7 @@ TINY = ("--size", f"{SIDE}x{SIDE}", "--window", "0.2")
 
 
 def ppm(shift: int, side: int = SIDE) -> bytes:
-    """Soft stripes that have moved by so many pixels to the right."""
+    """Soft stripes that have moved this number of pixels to the right."""
     pixels = bytearray()
     for y in range(side):
         for x in range(side):

@@ -1,4 +1,4 @@
-"""`millrace watch` at a server that is made up here: streams that go on for ever, fail, or never answer."""
+"""`millrace watch` with a fake server: streams without end, streams that fail, and streams that never answer."""
 
 import concurrent.futures
 import contextlib
@@ -22,7 +22,7 @@ from millrace.v1 import (prediction_service_pb2, prediction_service_pb2_grpc, st
 
 
 class Streams(stream_service_pb2_grpc.StreamServiceServicer):
-    """`names`: those that there are; none, and it does not answer."""
+    """`names`: the existing streams; without names, the server does not answer."""
 
     def __init__(self, names: list[str]):
         self._names = names
@@ -93,7 +93,7 @@ class WatchTest(WatchServer):
 
     def interrupt(self, process: subprocess.Popen) -> int:
         process.send_signal(signal.SIGINT)
-        # What comes still must not fill the pipe.
+        # Further output must not fill the pipe.
         process.stdout.read()
         return process.wait(millrace_process.PATIENCE_S)
 
