@@ -1,5 +1,5 @@
-// How long a camera is away after each of its faults, how long pictures stay away where it goes on,
-// and what eight of them cost: fails where one of the eight loses frames.
+// How long a camera is away after each of its faults, how long pictures stay away without a new
+// session, and the cost of eight cameras. Fails if one of the eight loses frames.
 //
 //   camera_benchmark JSON_FILE
 #include <sys/resource.h>

@@ -5,9 +5,9 @@
 
 namespace millrace::benchmarks {
 
-/// Plays a camera for each thing that may happen, and for nothing to compare with, `rounds` times,
-/// for some seconds each; prints a table and returns the figures, in milliseconds. Ends the program
-/// with exit code 1 where the thing does not happen: then something else was measured. For one
+/// Plays a camera with each kind of damage, and without damage as a baseline, `rounds` times for
+/// some seconds each. Prints a table and returns the values, in milliseconds. Ends the program with
+/// exit code 1 if the damage does not happen, because then the measurement is wrong. For one
 /// thread.
 [[nodiscard]] nlohmann::json MeasurePauses(int rounds);
 

@@ -1,5 +1,5 @@
-// What the engine itself costs: operations that do nothing, run by the engine and, in turn with it,
-// by the serial interpreter, which does the same bookkeeping without threads.
+// The cost of the engine itself: operations that do nothing, run in turns by the engine and by the
+// serial interpreter, which does the same bookkeeping without threads.
 //
 //   engine_benchmark JSON_FILE
 #include <chrono>

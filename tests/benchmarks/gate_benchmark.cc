@@ -1,5 +1,5 @@
-// What the admission gate gains: a camera in front of the engine, operations that only sleep, with
-// a lognormal jitter of 20 %. The gate on and off in turns, beside what the simulation says.
+// The gain of the admission gate: a camera in front of the engine, and operations that only sleep,
+// with a lognormal jitter of 20 %. The gate is on and off in turns, beside the simulation's values.
 //
 //   gate_benchmark JSON_FILE
 #include <chrono>

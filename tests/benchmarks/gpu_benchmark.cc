@@ -1,5 +1,5 @@
-// What a GPU makes of the stages: learning steps a second kernel by kernel and as graphs, with one,
-// two and four stages on one GPU, against LibTorch's own, for each network.
+// Stages on a GPU: learning steps a second, kernel by kernel and as graphs, with one, two and four
+// stages on one GPU, against LibTorch alone, for each network.
 //
 //   gpu_benchmark [SIZE [TURNS [SAMPLES [PRECISION]]]]
 #include <algorithm>

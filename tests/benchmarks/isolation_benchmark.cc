@@ -1,4 +1,4 @@
-// What it costs to decode a camera's video in a process of its own: CPU a frame of all processes
+// The cost of decoding a camera's video in its own process: CPU time per frame of all processes
 // together, delay, time to the first frame, memory.
 //
 //   isolation_benchmark JSON_FILE

@@ -1,5 +1,5 @@
-// What it costs to hand a picture over from one process to another, without a camera: no decoder's
-// time, which differs from turn to turn by more, hides it.
+// The cost of a picture's hand-over from one process to another, without a camera: a decoder's time
+// varies by more than this cost.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Opens what a benchmark measures.
+// Opens the source that a benchmark measures.
 #pragma once
 
 #include <cstdlib>

@@ -1,11 +1,10 @@
-// What the pipeline is for: predictions a second with two stages against one, on the same machine
-// in the same run, with the network, the input size and the weights that `make run` has.
+// The pipeline's gain: predictions a second with two stages against one, on the same machine in the
+// same run, with the network, the input size and the weights of `make run`.
 //
 //   pipeline_benchmark CONFIGURATION [JSON_FILE]
 //
-// All learners live from start to end and take turns; each turn begins with a few samples that fill
-// the pipeline and are not counted. Pictures come from memory: cameras and clients are no part of
-// this.
+// All learners live from start to end and take turns. Each turn begins with a few samples that fill
+// the pipeline and do not count. Pictures come from memory, without cameras and clients.
 #include <sys/resource.h>
 
 #include <chrono>

@@ -1,8 +1,7 @@
-// How every benchmark reports: a Markdown table for people, JSON for programs.
+// The report of every benchmark: a Markdown table for people, JSON for programs.
 //
-// A benchmark compares things with a baseline in the same run, in turns, so that what else the
-// machine does meanwhile hits all of them alike. What it reports is the median of the turns'
-// ratios, with the least and the greatest.
+// A benchmark compares with a baseline in the same run, in turns, so that other work on the machine
+// slows both alike. It reports the median of the turns' ratios, with the least and the greatest.
 #pragma once
 
 #include <string>

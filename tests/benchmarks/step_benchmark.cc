@@ -1,5 +1,5 @@
 // One step of the flow network at 192x144 on one core: forward, objective, backward and RMSprop's
-// update for one pair; in turn with it, the same step composed of LibTorch's own operators.
+// update for one pair. In turns with it, the same step with LibTorch's own operators.
 //
 //   step_benchmark JSON_FILE
 #include <ctime>

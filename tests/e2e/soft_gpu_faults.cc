@@ -1,5 +1,5 @@
-// Faults that a test asks for, in a program whose GPUs are made of software: SIGUSR1 fills their
-// memory, SIGUSR2 has them fail.
+// Faults on request of a test, in a program with software GPUs: SIGUSR1 fills their memory, SIGUSR2
+// makes them fail.
 #include <csignal>
 #include <thread>
 

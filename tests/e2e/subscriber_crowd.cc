@@ -1,10 +1,10 @@
-// Many subscribers of one stream at once, each on a connection of its own, in one process that a
-// test may kill.
+// Many subscribers of one stream at once, each on its own connection, in one process that a test
+// may kill.
 //
 //   millrace_subscriber_crowd ADDRESS quick|slow|frozen COUNT
 //
-// Says "ready" when all subscriptions stand, and ends when its input does. A quick one reads at
-// once, a slow one once a second, a frozen one never.
+// Prints "ready" when all subscriptions stand, and ends at the end of its input. A quick subscriber
+// reads at once, a slow one once a second, a frozen one never.
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>

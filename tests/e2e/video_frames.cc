@@ -1,5 +1,5 @@
-// The frames of a video, for a test that pushes them: red, green, blue bytes to standard output, as
-// a stream of that size would see them.
+// Prints the frames of a video, for a test that pushes them: red, green, blue bytes to standard
+// output, as in a stream of that size.
 //
 //   millrace_video_frames FILE WIDTH HEIGHT
 #include <cstdlib>

@@ -1,8 +1,9 @@
 // Files of torch.save() and TorchScript: each tensor has the bytes that its shape needs, or the
 // file is refused.
 //
-// What is made up is hardly ever a zip whose checksums are right. So one is made of it, too: its
-// first byte says how many bytes a tensor's storage has, which follow, and the rest is the pickle.
+// Random bytes are hardly ever a zip with correct checksums. So the fuzzer also makes a zip of
+// them: the first byte is the size of a tensor's storage, the storage follows, and the rest is the
+// pickle.
 #include <algorithm>
 #include <string>
 

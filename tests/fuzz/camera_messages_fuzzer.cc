@@ -1,4 +1,4 @@
-// What a camera's process says: read within bounds or refused, and said again it is the same.
+// Messages of a camera's process: read within bounds or refused, and the same if written again.
 #include <string>
 #include <variant>
 

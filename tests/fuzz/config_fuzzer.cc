@@ -1,5 +1,5 @@
-// The configuration file: read or refused in words, and what is read says of each stream what it
-// was made of.
+// The configuration file: read, or refused with a message. The entry of each stream gives the same
+// stream again.
 #include "service/config/config.h"
 
 #include <string>

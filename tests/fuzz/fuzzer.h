@@ -1,5 +1,5 @@
-// What fuzz targets share. Each defines LLVMFuzzerTestOneInput(), which libFuzzer calls with inputs
-// that it makes up, and replay.cc with those of the corpus.
+// Code that fuzz targets share. Each defines LLVMFuzzerTestOneInput(). libFuzzer calls it with
+// random inputs, and replay.cc with the inputs of the corpus.
 #pragma once
 
 #include <cstddef>

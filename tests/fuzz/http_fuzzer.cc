@@ -1,4 +1,4 @@
-// A path and a query, a line each, as the web server hands them over; and the first line as a
+// A path and a query, a line each, as the web server passes them on. The first line is also a
 // request's target.
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Images as bytes: how large they are and where they end, without a decoder.
+// Images as bytes: their size and end, without a decoder.
 #include <span>
 
 #include "ingest/frame/image_header.h"

@@ -1,4 +1,4 @@
-// Requests of the Open Inference Protocol: the pictures in them, and what they subscribe to.
+// Requests of the Open Inference Protocol: their pictures and their subscription.
 #include <numeric>
 #include <string>
 #include <variant>

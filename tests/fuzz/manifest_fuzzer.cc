@@ -1,5 +1,5 @@
-// A checkpoint's last file: read or refused, and what is read is written the same again. As with
-// tensors, its checksum is put right first, too.
+// A checkpoint's last file: read or refused, and the same if written again. As with tensors, the
+// fuzzer also reads it with a corrected checksum.
 #include <string>
 
 #include "pipeline/checkpoint/checkpoint_manifest.h"

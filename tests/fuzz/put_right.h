@@ -1,4 +1,4 @@
-// Puts the checksums of made-up files right, so that what stands behind them is read.
+// Corrects the checksums of random files, so that the content behind them is read.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Hands each file of some folders to a fuzz target, once: what was found before stays mended.
+// Passes each file of some folders to a fuzz target, once: fixed bugs stay fixed.
 //
 //   fuzz_NAME FOLDER...
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Requests as bytes: a message, or none, and what the services read from it.
+// Requests as bytes: if they are a message, the values that the services read from it.
 //
 // The first byte says which request it is.
 #include <cmath>

@@ -1,5 +1,5 @@
 // A stream's entry as clients send it: read or refused field by field, shown without its login, and
-// held against what clients may add.
+// checked by the rules for clients' sources.
 #include <string>
 
 #include "base/error_reason.h"

@@ -1,7 +1,7 @@
-// A stage's weights: read or refused, and what is read is written and read the same.
+// A stage's weights: read or refused, and the same if written and read again.
 //
-// A checksum guards the bytes, which nothing that is made up would pass. So it is put right first:
-// what is behind it must hold by itself, too.
+// Random bytes never pass the checksum. So the fuzzer first corrects the checksum: the reader
+// behind it must be safe by itself, too.
 #include <string>
 
 #include "pipeline/tensor_files/safetensors.h"

@@ -1,4 +1,4 @@
-// The file of tokens: read or refused by line, and no message repeats what a line holds.
+// The file of tokens: read or refused by line, and no message repeats the content of a line.
 #include "service/access/tokens.h"
 
 #include <string>

@@ -11,7 +11,7 @@ _told = functools.partial(Lie, step=DESCRIBE)
 
 
 def _lines(pattern: str, put: str, count: int = 1):
-    """For Lie.sdp: replaces text, which must occur exactly this number of times."""
+    """For Lie.sdp: replaces the one match of `pattern` by `count` copies of `put`."""
 
     def changed(sdp: str) -> bytes:
         changed, times = re.subn(pattern, lambda _: put * count, sdp, flags=re.MULTILINE)

@@ -41,7 +41,7 @@ def _amid(step: str, *actions: Action):
 
 
 def _after_frames(count: int, *actions: Action):
-    """For Lie.frames: this number of packets, and then this end."""
+    """For Lie.frames: this number of packets, and then these actions."""
 
     def told(frames: Frames) -> Frames:
         yield from itertools.islice(frames, count)
