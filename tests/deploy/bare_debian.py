@@ -1,6 +1,6 @@
-"""Machines that have a bare Debian 12 and nothing else: each a folder, which programs take for the root of all files.
+"""Machines with only a bare Debian 12: each is a folder, which programs take for the root of all files.
 
-Kernel, clock and, unless told otherwise, network are this machine's. `tools/setup test` makes what they are made from.
+They share kernel, clock and, by default, network with this machine. `tools/setup test` makes their archive.
 """
 
 import os

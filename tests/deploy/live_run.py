@@ -1,4 +1,4 @@
-"""One run of the real server, with cameras before it and a real Prometheus and a client behind it."""
+"""A run of the real server with cameras, a real Prometheus and a client."""
 
 import contextlib
 import dataclasses

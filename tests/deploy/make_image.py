@@ -1,8 +1,8 @@
-"""Makes the image of deploy/Dockerfile without Docker: both stages, each in a bare Debian of its own, and says what each
-step adds. Then starts it, and waits until it is healthy and predicts. Needs root, and what `tools/setup test` gets.
+"""Makes the image of deploy/Dockerfile without Docker: both stages, each in its own bare Debian. Prints the size that each
+step adds. Then starts the image, and waits until it is healthy and predicts. Needs root, and `tools/setup test`.
 
     .deps/venv/bin/python tests/deploy/make_image.py FOLDER                  all of it, compiling included
-    .deps/venv/bin/python tests/deploy/make_image.py FOLDER --built TREE     TREE is what tools/install put
+    .deps/venv/bin/python tests/deploy/make_image.py FOLDER --built TREE     TREE is a tree of tools/install
     ... --build-arg MILLRACE_WITH_CUDA=1                                     as for docker build
 """
 

@@ -1,7 +1,7 @@
 """An operator's first day, with everything real: installs the server on a bare Debian, starts it as systemd does, adds
 cameras, opens the page in a browser, scrapes it with Prometheus, loses a camera, is alerted, and sees it recover.
 
-With MILLRACE_SCREENSHOTS=FOLDER it lets the model learn for a while, and makes the pictures of docs/.
+With MILLRACE_SCREENSHOTS=FOLDER the model learns for a while, and the test makes the pictures of docs/.
 """
 
 import contextlib

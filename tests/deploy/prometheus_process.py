@@ -1,6 +1,6 @@
 """Runs a real Prometheus, with the configuration of deploy/, for a test.
 
-The program is the one that the environment variable PROMETHEUS names; promtool is beside it.
+The environment variable PROMETHEUS names the program; promtool is beside it.
 """
 
 import contextlib

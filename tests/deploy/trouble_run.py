@@ -1,5 +1,4 @@
-"""One run of the real server in which things go wrong that a healthy one never meets, with a real
-Prometheus behind it."""
+"""A run of the real server with faults that a healthy server never has, and a real Prometheus."""
 
 import contextlib
 import json

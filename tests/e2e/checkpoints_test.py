@@ -1,4 +1,4 @@
-"""What a server has learned outlives it, however it ends."""
+"""A server's learned weights outlive it, after any kind of end."""
 
 import json
 import pathlib

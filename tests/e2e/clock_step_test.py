@@ -1,4 +1,4 @@
-"""The machine's wall clock is set, forward and back by an hour, while a camera is watched."""
+"""The machine's wall clock is set, forward and back by an hour, while a client watches a camera."""
 
 import tempfile
 import time

@@ -1,6 +1,6 @@
 """A real RTSP camera that a test can kill, freeze and bring back.
 
-The program is the one that the environment variable MILLRACE_RTSP_CAMERA names.
+The environment variable MILLRACE_RTSP_CAMERA names the program.
 """
 
 import os

@@ -1,1 +1,1 @@
-"""RTSP cameras that lie, each in one way of its own: README.md."""
+"""RTSP cameras that lie, each in its own way: README.md."""

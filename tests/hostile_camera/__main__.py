@@ -4,7 +4,7 @@
     python3 -m hostile_camera --lie sequence-random [--lie NAME...] [--port 0] [--behave-for N]
     python3 -m hostile_camera --all
 
-Prints `NAME URL` for each, then `told NAME` each time that somebody has come so far that they hear it.
+Prints `NAME URL` for each camera, then `told NAME` each time that a client has reached the lie.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What an honest camera says, request by request, and what a liar may do on the wire."""
+"""An honest camera's answers, request by request, and the actions of a lying camera on the wire."""
 
 import base64
 import dataclasses

@@ -1,4 +1,4 @@
-"""All lies at once, in processes of their own, for tests: `python3 -m hostile_camera --all`."""
+"""All lies at once, in their own processes, for tests: `python3 -m hostile_camera --all`."""
 
 import collections
 import contextlib

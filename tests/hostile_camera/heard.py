@@ -1,4 +1,4 @@
-"""What a client has heard of a camera, for tests: as it came, and taken apart as far as it is honest."""
+"""The data that a client has received from a camera, for tests: raw, and parsed as far as they are honest."""
 
 import asyncio
 import dataclasses

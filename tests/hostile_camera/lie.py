@@ -1,4 +1,4 @@
-"""What a lie is: an honest camera, and the one thing that it does otherwise."""
+"""A lie: an honest camera with one difference."""
 
 import dataclasses
 import itertools

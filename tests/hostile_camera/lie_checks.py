@@ -1,4 +1,4 @@
-"""How each lie is told: what a client must have heard of it. Each check fails on an honest camera."""
+"""A check for each lie: the data that a client must have received. Each check fails on an honest camera."""
 
 import itertools
 import math

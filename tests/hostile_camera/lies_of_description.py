@@ -1,4 +1,4 @@
-"""Lies in what DESCRIBE is answered with (SDP)."""
+"""Lies in the answer to DESCRIBE (SDP)."""
 
 import functools
 import random

@@ -1,4 +1,4 @@
-"""Lies in the video itself: how H.264, H.265 and JPEG are packed, and what is in them."""
+"""Lies in the video itself: the packing and the content of H.264, H.265 and JPEG."""
 
 import dataclasses
 import functools

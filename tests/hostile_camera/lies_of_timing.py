@@ -1,4 +1,4 @@
-"""Lies in when something is sent, and in how connections end."""
+"""Lies in the times of messages, and in the end of connections."""
 
 import itertools
 

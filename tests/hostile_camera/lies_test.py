@@ -1,6 +1,6 @@
-"""Every lie is told as its name says: a client listens to it, over a real connection, and looks.
+"""Every camera tells the lie of its name: a client receives it over a real connection, and checks it.
 
-Each check fails on what an honest camera says.
+Each check fails on an honest camera's data.
 """
 
 import asyncio

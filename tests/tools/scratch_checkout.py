@@ -1,7 +1,7 @@
 """A checkout in a temporary folder that holds only tools/, on a machine made of fakes.
 
-apt-get, dpkg and sudo are small scripts that come first in PATH: they note how they were called and
-pretend. pip is real, but finds only the wheels that a test makes.
+apt-get, dpkg and sudo are small scripts that come first in PATH: they record their arguments and
+pretend to work. pip is real, but finds only the wheels that a test makes.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-// Files and cameras that would have GStreamer do what no video needs.
+// Files and cameras that would make GStreamer do things that no video needs.
 #include "ingest/gst/content_guard.h"
 
 #include <sys/socket.h>

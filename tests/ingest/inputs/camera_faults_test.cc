@@ -1,4 +1,4 @@
-// What real cameras and networks do to a stream while it plays.
+// Faults of real cameras and networks while a stream plays.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

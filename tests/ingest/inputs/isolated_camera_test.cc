@@ -1,4 +1,4 @@
-// Real cameras whose video is decoded in a process of its own.
+// Real cameras with their own decoding processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What cannot be opened is refused with the reason, and no secret in it.
+// A source that cannot be opened is refused with the reason, without a secret in it.
 #include "ingest/inputs/open_source.h"
 
 #include <gmock/gmock.h>

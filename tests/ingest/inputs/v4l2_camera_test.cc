@@ -1,4 +1,4 @@
-// Cameras of this machine. There is none here: what can be seen without.
+// Cameras of this machine. The tests need no such camera.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What a camera's process says is believed only where it can be.
+// Messages of a camera's process are accepted only if they are plausible.
 #include "ingest/isolation/messages.h"
 
 #include <gmock/gmock.h>

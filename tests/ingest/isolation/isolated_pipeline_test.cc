@@ -1,4 +1,4 @@
-// The server's side of a camera's process, whatever that process says or does. A test is the
+// The server's side of a camera's process, for any behaviour of that process. The test plays the
 // process.
 #include "ingest/isolation/isolated_pipeline.h"
 

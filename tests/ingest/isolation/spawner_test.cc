@@ -1,4 +1,4 @@
-// Processes that are started and ended, and what they may do.
+// Starts and ends of processes, and their rights.
 #include "ingest/isolation/spawner.h"
 
 #include <fcntl.h>

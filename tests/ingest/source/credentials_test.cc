@@ -1,4 +1,4 @@
-// WithoutCredentials() must hide them in whatever it is given, not only in URIs that are right.
+// WithoutCredentials() must hide credentials in any text, not only in valid URIs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A session is judged by the camera's own rate, however slow, jittery or bunched.
+// The limits of a session follow the camera's own rate, even if it is slow, jittery or bunched.
 #include <gtest/gtest.h>
 
 #include <array>

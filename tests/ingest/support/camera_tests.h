@@ -1,4 +1,4 @@
-// What tests of cameras share.
+// Code that tests of cameras share.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a test's subject logs.
+// The log of a test's subject.
 #pragma once
 
 #include <spdlog/sinks/ostream_sink.h>

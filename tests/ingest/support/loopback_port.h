@@ -1,4 +1,4 @@
-// A TCP port of this machine, for cameras that say what no RTSP server does, or nothing.
+// A TCP port of this machine, for cameras that send invalid answers, or no answer.
 #pragma once
 
 #include <gtest/gtest.h>

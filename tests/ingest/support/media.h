@@ -1,4 +1,4 @@
-// What the tests of ingest need around it: movies, pictures to compare with, a way to wait.
+// Support of the tests of ingest: movies, pictures to compare with, a way to wait.
 #pragma once
 
 #include <poll.h>

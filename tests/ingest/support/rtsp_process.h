@@ -1,4 +1,4 @@
-// A real RTSP camera in a process of its own, to be killed and frozen by tests.
+// A real RTSP camera in its own process, which tests kill and freeze.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// What somebody publishes to an RTSP server (RECORD), served on as it is.
+// Serves a video that a client publishes to the RTSP server (RECORD), unchanged.
 #pragma once
 
 #include <gst/rtsp-server/rtsp-server.h>

@@ -1,4 +1,4 @@
-// RTSP by hand: for cameras that say what no RTSP server does.
+// RTSP by hand, for cameras with invalid answers.
 #pragma once
 
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-// What evaluation says of a flow, beside what learners say of it.
+// The evaluation's losses of a flow equal the learners' losses.
 #include <cstddef>
 #include <vector>
 

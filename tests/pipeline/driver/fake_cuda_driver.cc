@@ -1,5 +1,5 @@
-// A library with the driver's interface, as far as FindCudaDriver() asks, that answers what the
-// environment says: FAKE_CUDA_INIT (an error), FAKE_CUDA_VERSION, FAKE_CUDA_DEVICES.
+// A library with the part of the driver's interface that FindCudaDriver() uses. The environment
+// sets its answers: FAKE_CUDA_INIT (an error), FAKE_CUDA_VERSION, FAKE_CUDA_DEVICES.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,4 @@
-// A running engine allocates nothing for a sample: whatever could grow or stall on the heap is made
-// when it starts.
+// A running engine allocates nothing for a sample: it makes all of its memory at the start.
 #include <gtest/gtest.h>
 
 #include "pipeline/engine/engine.h"

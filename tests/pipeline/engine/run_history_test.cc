@@ -1,4 +1,4 @@
-// What a running pipeline has just done: as it was, while it goes on.
+// The exact recent operations of a running pipeline, while it runs.
 #include "pipeline/engine/run_history.h"
 
 #include <algorithm>

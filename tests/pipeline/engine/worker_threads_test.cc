@@ -1,4 +1,4 @@
-// What worker threads are told of work that will never be.
+// Worker threads learn in its turn about work that is skipped.
 #include <atomic>
 #include <mutex>
 #include <vector>

@@ -1,5 +1,5 @@
-// What is promised of a learner of two stages: that it learns, and that both stages work at the
-// same time. Each question is also put to a learner that does not keep the promise.
+// The promises of a learner of two stages: it learns, and both stages work at the same time. Each
+// test must fail for a learner that breaks the promise.
 #include "tests/pipeline/support/learns.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a network says, while it learns, of samples that it does not learn from.
+// Predictions of a learning network for samples that it does not learn from.
 #include <algorithm>
 #include <atomic>
 #include <cmath>

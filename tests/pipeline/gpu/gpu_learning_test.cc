@@ -1,4 +1,4 @@
-// The pipeline on a GPU learns what it learns on the CPU, also by what was captured.
+// The pipeline learns the same on a GPU as on the CPU, also with captured graphs.
 #include <limits>
 #include <memory>
 #include <string>

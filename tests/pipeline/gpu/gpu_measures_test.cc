@@ -1,4 +1,4 @@
-// What is measured on a GPU, and which one is chosen.
+// Measurements on a GPU, and the choice of a GPU.
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
-// What tests on a GPU share: they hold it against the CPU, to rounding, and skip themselves where
-// there is none.
+// Code that tests on a GPU share: they compare it with the CPU, to rounding, and skip themselves
+// without a GPU.
 #pragma once
 
 #include <vector>

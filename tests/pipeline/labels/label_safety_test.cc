@@ -1,4 +1,4 @@
-// A learner of labels that has gone wrong comes back, one that has ended goes on, and both say so.
+// A learner of labels rolls back when it has gone wrong, resumes after its end, and reports both.
 #include <unistd.h>
 
 #include <algorithm>

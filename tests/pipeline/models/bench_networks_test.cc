@@ -1,4 +1,4 @@
-// The networks of `millrace bench`: each can be cut anywhere without changing what it computes.
+// The networks of `millrace bench`: each can be cut anywhere without a change of its results.
 #include "pipeline/models/bench_networks.h"
 
 #include <string>

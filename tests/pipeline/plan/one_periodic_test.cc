@@ -1,5 +1,5 @@
-// What Beaumont, Eyraud-Dubois and Shilova say of 1F1B*, k-periodic patterns and placements that
-// are not contiguous must come out of the plans.
+// The plans must have the properties that Beaumont, Eyraud-Dubois and Shilova prove for 1F1B*,
+// k-periodic patterns and placements that are not contiguous.
 #include <algorithm>
 #include <functional>
 #include <random>

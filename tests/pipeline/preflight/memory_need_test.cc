@@ -1,4 +1,4 @@
-// What a learner takes of memory is known before it is made, and it takes about that.
+// A learner's memory is known before it is made, and it takes about that much.
 #include "pipeline/preflight/memory_need.h"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A disk that fills up, whatever it is that no longer fits: the checkpoint before is the one that
-// counts, and of the new one nothing is left.
+// A disk that fills up at any write of a checkpoint: the previous checkpoint remains valid, and
+// nothing of the new one is left.
 #include "pipeline/recovery/checkpoints.h"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-// A learner that ended, however that came about, goes on where its newest checkpoint was.
+// A learner resumes from its newest checkpoint after any kind of end.
 #include "pipeline/recovery/learner_checkpoints.h"
 
 #include <unistd.h>

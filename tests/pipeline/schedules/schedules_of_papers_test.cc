@@ -1,4 +1,4 @@
-// What each paper says of its schedule must come out of the plan.
+// The plans must have the properties that each paper gives for its schedule.
 #include <functional>
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// What a learner does when its GPU cannot go on: it says why, and what it had copied to the host
-// is there to go on from.
+// A learner whose GPU fails reports the cause. The next learner resumes from the state that it had
+// copied to the host.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
-// Two GPUs made of software, for tests where there is none: a program that links this has devices
-// cuda:0 and cuda:1 in LibTorch. They compute with LibTorch's operators for the CPU; what they
-// share with real ones is what goes wrong with those: nothing is done until somebody waits, streams
-// overtake each other wherever no event forbids it, and memory that was freed is another's.
+// Two software GPUs, for tests on machines without a GPU: a program that links this has devices
+// cuda:0 and cuda:1 in LibTorch. They compute with LibTorch's operators for the CPU, and show the
+// hazards of real GPUs. Work runs only when a thread waits for it, streams overtake each other
+// unless an event forbids it, and freed memory gets another owner.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What of captured stages a plan decides. gpu_test runs them.
+// The part of captured stages that the plan decides. gpu_test runs captured stages.
 #include "pipeline/stages/captured_stage.h"
 
 #include <gtest/gtest.h>

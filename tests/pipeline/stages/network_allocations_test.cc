@@ -1,5 +1,5 @@
-// A network without buffers allocates nothing for a sample, from the admission to the update, but
-// what LibTorch's own operators do.
+// For a sample, from the admission to the update, only LibTorch's own operators allocate memory.
+// This holds for a network without buffers.
 #include <memory>
 
 #include <gtest/gtest.h>

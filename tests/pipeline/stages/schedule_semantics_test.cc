@@ -1,4 +1,4 @@
-// What each schedule computes, held against loops that are written by hand.
+// Compares the results of each schedule with loops that are written by hand.
 #include <algorithm>
 #include <functional>
 #include <string>

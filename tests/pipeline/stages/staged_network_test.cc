@@ -1,5 +1,5 @@
-// The network under every schedule: the engine against the serial oracle, and what every schedule
-// must have in common.
+// The network under every schedule: the engine against the serial oracle, and common properties of
+// all schedules.
 #include "pipeline/stages/staged_network.h"
 
 #include <functional>

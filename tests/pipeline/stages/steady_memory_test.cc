@@ -1,5 +1,5 @@
-// A network that learns for long holds no more memory than after a while: over 100,000 samples of a
-// tiny one, the smallest object that a sample left behind would add ten times what may be.
+// A network's memory stays the same after a while. A tiny network learns from 100,000 samples: the
+// smallest object left behind by each sample would add ten times the limit.
 #include <malloc.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Counts allocations, in place of operator new: for a program of its own, without sanitizers.
+// Counts allocations by replacing operator new: for a separate program, without sanitizers.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Devices without threads, which do what is in their queues in any order that the rules allow: what
-// races on real devices happens here, whenever it may.
+// Devices without threads. They run the work of their queues in any order that the rules allow, so
+// that the possible races of real devices happen here.
 #pragma once
 
 #include <algorithm>

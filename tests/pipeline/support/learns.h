@@ -1,5 +1,5 @@
-// Whether a learner learned: what every test named so asks. Counters do not show it: an update that
-// changes nothing is counted, too.
+// Whether a learner learned, for all tests named Learns. Counters do not show it: they also count
+// an update that changes nothing.
 #pragma once
 
 #include <unistd.h>

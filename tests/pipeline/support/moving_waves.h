@@ -1,4 +1,4 @@
-// A small picture that moves: what the tests of whole learners let them see.
+// A small picture that moves, as the input of tests of whole learners.
 #pragma once
 
 #include <cmath>

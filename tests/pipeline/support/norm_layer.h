@@ -1,4 +1,5 @@
-// A layer whose forwards move what is no weight: the running averages of a batch normalization.
+// A layer whose forwards change buffers, not weights: the running averages of a batch
+// normalization.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a gradient must be, found the slow and sure way.
+// The expected gradient, by the slow and sure method of finite differences.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// The flow network and its objective as compositions of LibTorch's own operators: what our
-// operators must equal, and what they are measured against.
+// The flow network and its objective as compositions of LibTorch's own operators: the oracle and
+// the baseline of our operators.
 #pragma once
 
 #include <vector>

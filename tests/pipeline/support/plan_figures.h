@@ -1,4 +1,4 @@
-// What tests ask of plans: equal stages, and one figure of each.
+// Plans of equal stages, and their values, for tests.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Files of tensors that were cut or changed. LibTorch reads and writes behind such tensors' bytes,
-// which corrupted the heap; what a sanitizer does not see goes well by chance.
+// Files of tensors that were cut or changed. LibTorch reads and writes behind the bytes of such
+// tensors, and corrupted the heap. Without a sanitizer a wrong access may pass by chance.
 #include "pipeline/tensor_files/tensor_archive.h"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// What a run was: every operation in the plan's order, one at a time on its device, after all that
-// it reads.
+// A recorded run has every operation in the plan's order, one at a time on its device, after the
+// operations whose results it reads.
 #include "pipeline/timeline/run_recorder.h"
 
 #include <algorithm>

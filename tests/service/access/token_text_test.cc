@@ -1,4 +1,4 @@
-// What a client's file of one token may hold, and what is said of any other.
+// The valid content of a client's file of one token, and the errors of other files.
 #include "service/access/token_text.h"
 
 #include <gmock/gmock.h>

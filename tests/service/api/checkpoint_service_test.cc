@@ -1,4 +1,4 @@
-// Which checkpoints a stream has, and one that is asked for.
+// The list of a stream's checkpoints, and a requested checkpoint.
 #include <chrono>
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// What becomes of frames that a client pushes, at a real server over real streams whose network the
-// test is.
+// The outcomes of frames that a client pushes, with a real server and real streams. The test plays
+// the network.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

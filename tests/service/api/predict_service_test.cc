@@ -1,4 +1,4 @@
-// PredictionService.Predict: what models say of pictures that clients send.
+// PredictionService.Predict: predictions for pictures that clients send.
 #include <cstring>
 #include <string>
 #include <thread>

@@ -1,4 +1,4 @@
-// A call that pushes frames, where the test plays gRPC: what no client can bring about at will.
+// A call that pushes frames. The test plays gRPC, for events that no client can cause at will.
 #include "service/api/push_call.h"
 
 #include <grpcpp/server_context.h>

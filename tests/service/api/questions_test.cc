@@ -1,4 +1,4 @@
-// What holds for a question to a model whichever API it comes by.
+// The common rules of requests for predictions of a client's own pictures, in every API.
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What StreamService refuses to clients, as they are told it.
+// The refusals of StreamService, with their messages.
 #include <string>
 #include <vector>
 

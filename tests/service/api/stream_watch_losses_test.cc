@@ -1,5 +1,5 @@
-// What a watcher of one stream is told of the events that it lost. The test plays gRPC, so that it
-// knows when the watcher takes what.
+// Reports to a watcher of one stream about lost events. The test plays gRPC, so that it knows when
+// the watcher takes each event.
 #include <grpcpp/server_context.h>
 
 #include <chrono>

@@ -1,9 +1,9 @@
-"""Files that are no token, password, certificate or key, though somebody names them as one. Each holds a secret, which
-nothing may print, or none.
+"""Files that a user names as a token, password, certificate or key, but that are none. Some hold a secret, which no output
+may contain.
 
     for file in bad_files.make(folder):
         file.name, file.path
-    bad_files.leaks(output)  # What of the secrets it shows.
+    bad_files.leaks(output)  # The parts of the secrets that it shows.
 """
 
 import base64

@@ -1,4 +1,5 @@
-// What a machine lacks is said of the configuration, all of it at once and with its place.
+// The check reports all missing parts of the machine at once, each with its place in the
+// configuration.
 #include "service/commands/machine_check.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-"""Gives the Python client each of the files that standard input names, one path a line, for a token, an authority, a
-certificate and a key, and prints all that it says of them.   secrets_client.py ADDRESS"""
+"""Gives the Python client each file that standard input names, one path a line, as a token, an authority, a certificate
+and a key, and prints its errors.   secrets_client.py ADDRESS"""
 
 import pathlib
 import sys

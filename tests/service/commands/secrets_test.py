@@ -1,5 +1,5 @@
-"""No secret leaves a client or the server, and neither crashes or hangs, whatever the file holds that somebody names as
-a token, a password, a certificate, a key or a configuration."""
+"""No secret leaves a client or the server, and neither crashes or hangs, for any content of a file that a user names as a
+token, a password, a certificate, a key or a configuration."""
 
 import concurrent.futures
 import contextlib

@@ -1,4 +1,4 @@
-// Configurations that are refused, in the words and with the place that are told.
+// Refused configurations, with their messages and places.
 #include <ostream>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// ModelStreamInfer: what a client of the Open Inference Protocol can subscribe to, and how its call
-// ends.
+// ModelStreamInfer: the subscriptions of a client of the Open Inference Protocol, and the end of
+// its call.
 #include <pthread.h>
 
 #include <cerrno>

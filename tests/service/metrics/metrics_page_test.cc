@@ -1,4 +1,4 @@
-// docs/metrics.md says what the server exposes, and no page speaks of a metric that there is not.
+// docs/metrics.md lists the server's metrics, and no page names a metric that does not exist.
 #include <array>
 #include <cstdlib>
 #include <filesystem>

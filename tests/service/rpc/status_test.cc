@@ -1,4 +1,4 @@
-// Errors that reach a client whole, however much there would be to say.
+// Errors reach a client complete, also very long ones.
 #include "service/rpc/status.h"
 
 #include <memory>

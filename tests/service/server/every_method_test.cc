@@ -1,4 +1,4 @@
-// What holds for every method of the API, whichever there are.
+// Common rules of all methods of the API, also future ones.
 #include <cstddef>
 #include <memory>
 #include <optional>

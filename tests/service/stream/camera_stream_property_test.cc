@@ -1,4 +1,4 @@
-// Whatever happens in whichever order, every snapshot of a camera stream adds up.
+// The counts of every snapshot of a camera stream add up, for any events in any order.
 #include <atomic>
 #include <random>
 #include <thread>

@@ -1,5 +1,4 @@
-// What subscribers are told while no prediction comes, at a real gRPC server with a clock that
-// stands still.
+// Messages to subscribers while no prediction comes, with a real gRPC server and a fake clock.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>

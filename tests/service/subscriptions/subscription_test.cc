@@ -1,4 +1,4 @@
-// What a subscriber can ask for, and how its subscription ends.
+// The options of a subscription, and its end.
 #include "service/subscriptions/subscription.h"
 
 #include <atomic>

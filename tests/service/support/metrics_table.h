@@ -1,4 +1,4 @@
-// The table of docs/metrics.md, made of what the server exposes.
+// The table of docs/metrics.md, made from the server's metrics.
 #pragma once
 
 #include <algorithm>

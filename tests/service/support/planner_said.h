@@ -1,4 +1,4 @@
-// What a planner may say of a learner that cannot keep its camera's rate.
+// A planner's description of a learner that cannot keep its camera's rate.
 #pragma once
 
 #include "pipeline/learner/learner.h"

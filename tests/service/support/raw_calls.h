@@ -1,4 +1,4 @@
-// Calls of methods by their names, and what a server says of itself by reflection.
+// Calls of methods by their names, and the server's description of itself by reflection.
 #pragma once
 
 #include <google/protobuf/descriptor.h>

@@ -1,5 +1,5 @@
-// A camera stream that does what the test says, for what stands on top of streams: the page, the
-// metrics, the summary.
+// A fake camera stream that the test controls, for users of streams: the page, the metrics, the
+// summary.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-"""What long work looks like on a terminal and elsewhere: bars, time left, colours."""
+"""The output of long work on a terminal and elsewhere: bars, remaining time, colours."""
 
 import json
 import os

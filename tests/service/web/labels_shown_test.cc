@@ -1,5 +1,5 @@
-// What the metrics, the summary, the progress line and the live page show of a stream that learns
-// from labels.
+// The metrics, the summary, the progress line and the live page of a stream that learns from
+// labels.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-"""How streams stand, in words: every combination of states, by the page's own functions in a real browser. Usage:
+"""The state of streams as text: every combination of states, by the page's own functions in a real browser. Usage:
 standing_browser_test.py DEMO_SERVER"""
 
 import itertools

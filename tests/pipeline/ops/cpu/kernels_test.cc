@@ -1,5 +1,5 @@
-// What the loops for each kind of processor make must be the same but for rounding. That it is
-// right, the tests of the operators show, with the best that the machine has.
+// The loops for all kinds of processors must give the same results except for rounding. The tests
+// of the operators show that the results are right, with the machine's best kind.
 #include "pipeline/ops/cpu/kernels.h"
 
 #include <cmath>

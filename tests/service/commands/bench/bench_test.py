@@ -1,4 +1,4 @@
-"""`millrace bench`: a tiny run has every row; what it cannot measure it refuses."""
+"""`millrace bench`: a tiny run has every row; impossible measurements are refused."""
 
 import json
 import pathlib

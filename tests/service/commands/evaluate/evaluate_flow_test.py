@@ -1,4 +1,4 @@
-"""`millrace evaluate flow`: a tiny evaluation has all its files; what it cannot do it refuses."""
+"""`millrace evaluate flow`: a tiny evaluation has all its files; impossible evaluations are refused."""
 
 import json
 import pathlib

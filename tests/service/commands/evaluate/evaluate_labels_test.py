@@ -1,4 +1,4 @@
-"""`millrace evaluate labels`: a tiny run has every row and figure; what it cannot do it refuses."""
+"""`millrace evaluate labels`: a tiny run has every row and figure; impossible runs are refused."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-// What is made of an evaluation: its figures by name, tables, JSON, plots.
+// The report of an evaluation: its values by name, tables, JSON, plots.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>

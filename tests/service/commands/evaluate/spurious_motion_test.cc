@@ -1,4 +1,4 @@
-// What a real learner sees over an empty scene under noise, and where things move.
+// The motion that a real learner sees in an empty scene with noise, and in a scene with motion.
 #include <algorithm>
 #include <cmath>
 #include <mutex>

@@ -1,4 +1,4 @@
-// A run beside its plan: what a user lays side by side holds both, for every schedule.
+// A run drawn beside its plan, for every schedule.
 #include "service/commands/plan/run_drawing.h"
 
 #include <algorithm>

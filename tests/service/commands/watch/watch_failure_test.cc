@@ -1,5 +1,5 @@
-// What `millrace watch` says where it gets no connection: gRPC's own words are those of
-// version 1.51.
+// The messages of `millrace watch` without a connection. gRPC's own messages are those of version
+// 1.51.
 #include "service/commands/watch/watch_failure.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a pipe is told of a stream beside its predictions.
+// The lines about a stream that a pipe gets beside its predictions.
 #include "service/commands/watch/watch_status.h"
 
 #include <gmock/gmock.h>
