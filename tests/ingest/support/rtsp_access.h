@@ -11,7 +11,7 @@ namespace millrace::ingest {
 /// A place at which the camera plays.
 struct MountPoint {
   std::string path;
-  std::string query;     ///< Without its question mark; empty: the URL must have none.
+  std::string query;     ///< Without its question mark. Empty: the URL must have no query.
   std::string user;      ///< Empty: anybody may watch.
   std::string password;  ///< Not encoded, as a person types it.
 };

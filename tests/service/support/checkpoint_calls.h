@@ -19,7 +19,7 @@
 
 namespace millrace::service {
 
-/// The stream "street" keeps checkpoints; "yard" keeps none.
+/// The stream "street" keeps checkpoints; "yard" does not.
 class CheckpointServiceTest : public GrpcFixture {
  protected:
   CheckpointServiceTest() : CheckpointServiceTest(GrpcServer::Options()) {}
