@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// While one lives, no thread can be made in this process: its stack would be larger than every
-/// address space. One at a time.
+/// While an object lives, this process can make no thread: a stack would be larger than every
+/// address space. One object at a time.
 class NoMoreThreads {
  public:
   NoMoreThreads() {

@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// Tests run side by side: a folder of a fixed name would be another's, too.
+/// A folder with a unique name: tests run side by side, and would share a folder of a fixed name.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -15,7 +15,7 @@ TRIM = 0.05
 
 @dataclasses.dataclass(frozen=True)
 class Growth:
-    """What the second half did, in the unit of the values; `per_step` in that unit a step."""
+    """The growth in the second half, in the unit of the values; `per_step` in that unit per step."""
 
     per_step: float
     rise: float

@@ -172,7 +172,7 @@ double DelayMilliseconds(const CameraArguments& arguments, const Extent& grid,
   return (isolated_first ? -1 : 1) * SpreadOf(std::move(later)).median;
 }
 
-/// Of each turn, one beside the other.
+/// The values of each turn, side by side.
 struct Turns {
   std::array<std::vector<double>, 2> cpu;    ///< In this process, isolated.
   std::array<std::vector<double>, 2> first;  ///< Likewise.

@@ -21,7 +21,7 @@ FRAMES = 60
 
 
 class Turn:
-    """What FRAMES predictions cost, in milliseconds of CPU time each."""
+    """The cost of FRAMES predictions, in milliseconds of CPU time each."""
 
     def __init__(self, server: millrace_process.Server):
         dropped, count = _dropped(server), sample_server.predicted(server)

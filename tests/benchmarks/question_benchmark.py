@@ -23,7 +23,7 @@ FRAMES = 60
 
 
 class Asker:
-    """A client that asks again as soon as it is answered. A context manager."""
+    """A client that sends its next request after each answer. A context manager."""
 
     def __init__(self, server: millrace_process.Server, stream: str, side: tuple[int, int]):
         self.seconds: list[float] = []  # Of each answer.

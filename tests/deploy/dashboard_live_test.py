@@ -53,7 +53,7 @@ def finite_values(prometheus: Prometheus, query: dashboard.Query, begin: float,
 
 
 class DashboardLiveTest(unittest.TestCase):
-    """One run of both for all tests: they only read what it left behind."""
+    """One run of both for all tests, which only read its results."""
 
     @classmethod
     def setUpClass(cls):

@@ -22,7 +22,7 @@ _BASE = "debian:12-slim"
 
 @dataclasses.dataclass
 class Image:
-    """What the instructions so far have made."""
+    """The result of the instructions so far."""
 
     debian: BareDebian
     environment: dict[str, str] = dataclasses.field(default_factory=dict)

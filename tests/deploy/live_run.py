@@ -61,8 +61,8 @@ DROPS = 4
 
 
 class Disk:
-    """A folder that can go while a server, of whatever user, writes into it: at any moment its path leads to the folder or to
-    a file."""
+    """A folder that can be replaced by a file while a server of any user writes into it. At any moment its path leads to the
+    folder or to the file."""
 
     def __init__(self, place: pathlib.Path):
         self.path = place / "checkpoints"
@@ -86,7 +86,7 @@ class Disk:
 
 @dataclasses.dataclass(frozen=True)
 class LiveRun:
-    """What the run left behind. Prometheus still answers; the server has ended."""
+    """The results of the run. Prometheus still answers; the server has ended."""
 
     prometheus: Prometheus
     metrics: str  # What /metrics said.

@@ -31,7 +31,7 @@ def machine() -> dict[str, str]:
 
 
 class Instead:
-    """Does what a RUN would do otherwise, where it must be told something of this machine."""
+    """Runs a RUN instruction that needs settings of this machine."""
 
     def __init__(self, tree: pathlib.Path | None):
         self._tree = tree

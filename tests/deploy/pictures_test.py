@@ -42,7 +42,7 @@ def draw(text: str, name: str) -> None:
 
 
 class TerminalTest(unittest.TestCase):
-    """What the quick start shows, on a terminal."""
+    """The quick start's output on a terminal."""
 
     def configuration(self) -> pathlib.Path:
         """The sample itself for a picture, on its own ports; else on free ones."""

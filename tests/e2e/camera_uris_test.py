@@ -42,7 +42,7 @@ def setUpModule():
 
 @dataclasses.dataclass
 class Port:
-    """What the camera at one port serves: all of it encrypted or none, with logins or without."""
+    """The paths of the camera at one port: all encrypted or all plain, with logins or without."""
 
     encrypted: bool
     asks: bool

@@ -231,7 +231,7 @@ class Row:
 
 
 class Table:
-    """Also says what happened as it does."""
+    """Also prints each event when it happens."""
 
     def __init__(self):
         self._rows: dict[str, Row] = collections.defaultdict(Row)

@@ -75,7 +75,7 @@ class Subscriber:
 
 @dataclasses.dataclass(frozen=True)
 class Books:
-    """What became of every frame, as one answer of the server says it."""
+    """The outcome counts of all frames, in one answer of the server."""
 
     source: str
     received: int
@@ -146,9 +146,9 @@ def books_of_summary(summary: dict) -> Books:
 
 
 class Auditor:
-    """Reads the books again and again, wherever the server shows them. A context manager.
+    """Checks the counters again and again, in every output of the server. A context manager.
 
-    `stream` is whose books GetStream is asked for: it has to be named where there are several."""
+    `stream` is the stream of GetStream. It must be named if there are several."""
 
     def __init__(self, server: millrace_process.Server, stream: str = ""):
         self.audits = 0

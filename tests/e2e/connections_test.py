@@ -29,7 +29,7 @@ SLACK_S = 20
 
 
 class Follower:
-    """A program that prints a prediction a line, behind a network of its own."""
+    """A program that prints a prediction a line, behind its own network."""
 
     def __init__(self, stack: contextlib.ExitStack, server: str, command: list[str],
                  *arguments: str):

@@ -25,7 +25,7 @@ def camera(rate: int) -> RtspCamera:
 
 
 class Garbage:
-    """A camera that answers whatever it is asked with bytes that are no RTSP. A context manager."""
+    """A camera that answers every request with bytes that are no RTSP. A context manager."""
 
     def __init__(self):
         self.answers = 0

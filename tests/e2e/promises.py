@@ -35,7 +35,7 @@ def busy() -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Held:
-    """What a server holds, with the processes of its cameras."""
+    """The resources of a server and of its cameras' processes."""
 
     bytes: int
     threads: int

@@ -12,7 +12,7 @@ _LIBRARIES = "/usr/$LIB/faketime/libfaketime.so.1:libstdc++.so.6:libc.so.6"
 
 
 class Clock:
-    """What the server's clock is ahead by. A context manager: servers started inside see it."""
+    """A clock with an offset that the test sets. A context manager: servers started inside see it."""
 
     def __init__(self, folder: str):
         self._file = pathlib.Path(folder, "clock")

@@ -59,7 +59,7 @@ def h265_sps(width: int, height: int) -> bytes:
 
 
 class BitReader:
-    """What a BitWriter wrote, read back by tests."""
+    """Reads the bits of a BitWriter, for tests."""
 
     def __init__(self, payload: bytes):
         raw = payload.replace(b"\0\0\3", b"\0\0")

@@ -27,8 +27,8 @@ async def _sleep(seconds: float) -> None:
 class Camera:
     """A camera at `url` on loopback. An asynchronous context manager.
 
-    `told(lie)` is called each time that somebody has come so far that they hear the lie. `sleep` is
-    awaited for each pause, for those without end, too.
+    It calls `told(lie)` each time that a client has reached the lie. It awaits `sleep` for each
+    pause, also for a pause without end.
     """
 
     def __init__(self,

@@ -20,14 +20,14 @@ class Pause:
 
 @dataclasses.dataclass(frozen=True)
 class Close:
-    """The connection ends: by a FIN, or a RST that takes along what was not read yet."""
+    """The connection ends: by a FIN, or by a RST, which discards unread data."""
 
     reset: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class HalfClose:
-    """The camera says that it sends no more, and goes on to listen."""
+    """The camera closes its sending side, and continues to read."""
 
 
 # What a session does, one after the other. Bytes are sent.
@@ -37,7 +37,7 @@ Actions = Iterable[Action]
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What the client asks, and what it asks of."""
+    """A request of the client."""
 
     method: str
     cseq: str

@@ -17,7 +17,7 @@ Frames = Iterator[Frame | Action]
 
 @dataclasses.dataclass(frozen=True)
 class Lie:
-    """Each function gets what an honest camera would do, and returns what is done."""
+    """Each function gets an honest camera's action, and returns the real action."""
 
     name: str
     what: str  # In words.

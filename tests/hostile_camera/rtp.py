@@ -15,7 +15,7 @@ _LARGEST = 1200  # Bytes of a payload.
 
 @dataclasses.dataclass(frozen=True)
 class Packet:
-    """Each field as it is sent, whether it is true or not."""
+    """Each field as it is sent, true or false."""
 
     payload: bytes
     sequence: int
@@ -36,7 +36,7 @@ class Packet:
 
 @dataclasses.dataclass(frozen=True)
 class Frame:
-    """What RTSP's connection carries beside its messages; `length` is what it says of its data."""
+    """An interleaved frame of an RTSP connection; `length` is the length that its header gives."""
 
     data: bytes
     channel: int = RTP_CHANNEL

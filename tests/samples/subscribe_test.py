@@ -42,7 +42,7 @@ def prediction(frame_number: int, side: int = 16) -> dict:
 
 
 class SubscribeTest(unittest.TestCase):
-    """What holds for both languages."""
+    """Tests for both languages."""
 
     @classmethod
     def setUpClass(cls):

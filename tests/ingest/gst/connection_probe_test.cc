@@ -22,7 +22,7 @@ absl::Status Probe(int port, std::chrono::seconds limit = kLong) {
   return ProbeConnection("127.0.0.1", port, limit, *stop);
 }
 
-/// A port that has no room for another connection: it answers to none, as a machine that is off.
+/// A port without room for another connection: it does not answer, like a machine that is off.
 class FullPort {
  public:
   FullPort() {

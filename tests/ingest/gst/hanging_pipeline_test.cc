@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// What keeps the elements of this test from going to NULL.
+/// Keeps the elements of this test from the state NULL.
 class Obstacle {
  public:
   void Raise() {
@@ -121,7 +121,7 @@ class HangingPipelineTest : public ::testing::Test {
   const std::int64_t abandoned_before_ = CountAbandoned().so_far;
 };
 
-/// Counts what it hears.
+/// Counts the pictures that it receives.
 struct Listener final : PipelineListener {
   void OnFormat(const CameraFormat& /*format*/) override {}
   void OnPicture(DecodedPicture /*picture*/) override { ++pictures; }

@@ -58,7 +58,7 @@ std::string SentOn(const std::string& request, const std::string& again) {
   return Answer(request, "200 OK", "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\n");
 }
 
-/// Each conversation begins with OPTIONS. If `asks` is true, a login is wanted even for that.
+/// Each conversation begins with OPTIONS. If `asks` is true, even OPTIONS needs a login.
 class RoundAndRoundTest : public ::testing::TestWithParam<bool> {};
 
 // Never to another place, and never with a picture.

@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A camera that says `begin` to DESCRIBE, and then `more` for as long as it is listened to.
+/// A camera that answers DESCRIBE with `begin`, and then sends `more` as long as the client reads.
 class EndlessCamera {
  public:
   EndlessCamera(std::string begin, std::string more)

@@ -16,8 +16,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Pops `count` frames of one session, and more until there were `gaps`; `queue_capacity` is so
-/// long that none is pushed out.
+/// Pops `count` frames of one session, and more until there were `gaps`. The queue is long enough
+/// for all frames.
 struct Watched {
   std::vector<Frame> frames;
   SourceStatus status;

@@ -55,7 +55,7 @@ std::string ChildrenOf(pid_t pid) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// A process that need not be a child of this one.
+/// A process, which may be no child of this process.
 class Watched {
  public:
   explicit Watched(pid_t pid) : process_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}

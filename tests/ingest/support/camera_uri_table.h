@@ -10,7 +10,7 @@
 
 namespace millrace::ingest {
 
-/// A URI, and what it means. Without a user it has no login.
+/// A URI and its meaning. Without a user it has no login.
 struct GoodCameraUri {
   std::string brand;
   std::string uri;
@@ -21,7 +21,7 @@ struct GoodCameraUri {
   std::string path;
 };
 
-/// A URI that is refused, a part of the words, and what they must not show.
+/// A refused URI, a part of the message, and the secret that the message must not show.
 struct BadCameraUri {
   std::string uri;
   std::string why;

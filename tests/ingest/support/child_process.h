@@ -8,8 +8,8 @@
 
 namespace millrace::ingest {
 
-/// Runs a program, found as a shell finds it, that reads nothing and whose words go to a file. The
-/// destructor kills it.
+/// Runs a program, found as a shell finds it, without input and with its output in a file. The
+/// destructor kills the program.
 class ChildProcess {
  public:
   /// `log` takes what it prints.

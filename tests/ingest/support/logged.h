@@ -11,7 +11,7 @@
 
 namespace millrace::ingest {
 
-/// What is logged while it lives, at a level that users have: a line each, `LEVEL TEXT`.
+/// The log while this object lives, at the default level: a line `LEVEL TEXT` for each entry.
 class Logged {
  public:
   Logged() : usual_(spdlog::default_logger()) {

@@ -10,7 +10,7 @@
 
 namespace millrace::ingest {
 
-/// A free port that is bound, and listens unless told otherwise. Thread-safe.
+/// A free port that is bound, and by default listens. Thread-safe.
 class LoopbackPort {
  public:
   /// For the constructor: connections are refused.

@@ -8,7 +8,7 @@
 
 namespace millrace::ingest {
 
-/// A place at which the camera plays.
+/// A path at which the camera plays.
 struct MountPoint {
   std::string path;
   std::string query;     ///< Without its question mark. Empty: the URL must have no query.

@@ -224,7 +224,7 @@ void WatchNumbers(GstRTSPMediaFactory* /*factory*/, GstRTSPMedia* media, gpointe
                     [](gpointer data) { delete static_cast<Numbers*>(data); });
 }
 
-/// The pictures that are left at the first size.
+/// The remaining pictures of the first size.
 struct Narrow {
   int frames;
   std::string wide;

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Where pictures go: the last one to be served, and none between.
+/// The element that gets the pictures: that of the last served pipeline, or null.
 class Outlet {
  public:
   /// Takes the reference.

@@ -13,7 +13,7 @@
 
 namespace millrace::pipeline {
 
-/// A folder of its own for each test.
+/// A separate folder for each test.
 class MadeFiles : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -22,21 +22,21 @@ using ::testing::HasSubstr;
 constexpr int kWidth = 6;
 constexpr int kHeight = 4;
 
-// What a learner was told of a sample when it was admitted.
+// A sample as it was admitted to a learner.
 struct Admitted {
   std::vector<std::uint8_t> current;
   int learn_from_every = 1;
   bool room_awaited = false;
 };
 
-// What the learner of a run saw and did; outlives it.
+// The record of a run's learner; outlives the learner.
 struct Seen {
   std::vector<Admitted> admitted;
   std::atomic<int> predicted = 0;
   bool drained = false;
 };
 
-// Predicts on a thread of its own, whenever that comes to it, a flow that is the sample's number.
+// Predicts on its own thread, at any time, a flow that is the sample's number.
 class SmallLearner final : public Learner {
  public:
   SmallLearner(Seen& seen, OnPrediction on_prediction, std::int64_t fails_at)

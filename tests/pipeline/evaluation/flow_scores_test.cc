@@ -29,7 +29,7 @@ FlowScores Scored(float dx, float dy, float true_dx, float true_dy) {
                  .flow = ConstantFlow(kWidth, kHeight, true_dx, true_dy)});
 }
 
-// Every mean, pixel by pixel from the words of the papers, in long double.
+// Every mean, pixel by pixel as the papers define it, in long double.
 struct SlowScores {
   long double error = 0, outlier = 0, angle = 0, slow = 0, medium = 0, fast = 0;
   int both = 0, said = 0, meant = 0, slows = 0, mediums = 0, fasts = 0;

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 constexpr int kWidth = 4;
 constexpr int kHeight = 3;
 
-// A flow of one camera: there from a moment on.
+// A flow of one camera, available from a certain time on.
 struct There {
   double at;
   NewestFlowScorer::Flow flow;

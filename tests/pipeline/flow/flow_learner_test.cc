@@ -234,7 +234,7 @@ TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
   EXPECT_GT(description.delay_ms, 0);
 }
 
-// Each look at it takes as long as the test says, so every operation does.
+// Each reading advances this clock by a step of the test, so every operation takes one step.
 class SteppingClock final : public Clock {
  public:
   [[nodiscard]] nanoseconds Now() const override { return nanoseconds(now_ += step_ns_); }

@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 constexpr int kSide = 64;
 
-/// The stream's pictures, and what a learner said of each.
+/// The stream's pictures, and a learner's prediction for each.
 class Filmed {
  public:
   explicit Filmed(FlowLearnerOptions options) : options_(std::move(options)) {

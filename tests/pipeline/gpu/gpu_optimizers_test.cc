@@ -22,8 +22,8 @@ void PrintTo(const NamedOptimizer& optimizer, std::ostream* out) { *out << optim
 
 class SteppedBy : public GpuTest, public ::testing::WithParamInterface<NamedOptimizer> {};
 
-// What an optimizer does to two parameters: 200 steps, another learning rate from the middle on,
-// and one step with a gradient that is no number.
+// An optimizer's effect on two parameters: 200 steps, another learning rate from the middle on, and
+// one step with a gradient that is not finite.
 struct Steps {
   static constexpr int kCount = 200;
   static constexpr int kSpoiled = 60;

@@ -14,7 +14,7 @@ namespace millrace::pipeline {
 
 inline const at::Device kGpu(at::kCUDA, 0);
 
-// CUDA is loaded before LibTorch is asked for anything.
+// Loads CUDA before any call of LibTorch.
 class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -48,7 +48,7 @@ std::int64_t ClassAt(std::int64_t number) {
   return values[0] > values[3] ? 1 : 0;
 }
 
-/// A learner and what it predicted.
+/// A learner and its predictions.
 class TestLearner {
  public:
   explicit TestLearner(const LabelLearnerOptions& options) {

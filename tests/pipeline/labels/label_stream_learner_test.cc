@@ -42,7 +42,7 @@ LabelStreamOptions SmallStream() {
   return options;
 }
 
-/// Everything that can be told of a prediction, bit for bit.
+/// All values of a prediction, bit for bit.
 struct Said {
   std::vector<float> outputs;
   int best_class;

@@ -35,7 +35,7 @@ LayerChain SmallNetwork(std::uint64_t seed) {
   return MakeFlowNetwork(options);
 }
 
-// A folder of its own for every test.
+// A separate folder for each test.
 class WeightsFileTest : public ::testing::Test {
  public:
   ~WeightsFileTest() override { std::filesystem::remove_all(folder_); }

@@ -23,7 +23,7 @@ PlannerRequest Request(double interval) {
 
 nanoseconds Milliseconds(double ms) { return nanoseconds(static_cast<std::int64_t>(ms * 1e6)); }
 
-// A pipeline on paper: each sample takes the time that the test says of each layer.
+// A simulated pipeline: each sample takes the times of the layers that the test sets.
 class ReplannerTest : public ::testing::Test {
  protected:
   void Start(const PlannerRequest& request, double share = 0.25) {

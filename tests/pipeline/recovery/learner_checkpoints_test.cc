@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-// A learner and what it predicted.
+// A learner and its predictions.
 class TestLearner {
  public:
   explicit TestLearner(const FlowLearnerOptions& options) {
@@ -362,7 +362,7 @@ TEST_F(LearnerCheckpointsTest, SaysHowItLearnedAndWhereItsSourceWas) {
   EXPECT_EQ(second->resumption().position, position);
 }
 
-// A network of one's own that draws at random what it forgets of each sample.
+// A user's own network with dropout: it draws random numbers for each sample.
 class DropoutCheckpointsTest : public LearnerCheckpointsTest {
  protected:
   DropoutCheckpointsTest() {

@@ -27,7 +27,7 @@ bool IsPlain(const Labels& labels, int x, int y) {
   return true;
 }
 
-// Judges each pixel by where it goes, looked up in the pictures of labels, away from outlines.
+// Checks each pixel's target in the pictures of labels, away from outlines.
 struct Verdicts {
   int visible = 0;
   int hidden = 0;

@@ -112,7 +112,7 @@ REGISTER_ALLOCATOR(c10::kCUDA, Memory());
 
 }  // namespace
 
-// Of this name, which LibTorch looks for.
+// LibTorch searches for this name.
 struct CUDAHooks final : at::CUDAHooksInterface {
   explicit CUDAHooks(at::CUDAHooksArgs) {}
   void init() const override {}

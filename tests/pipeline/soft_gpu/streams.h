@@ -17,13 +17,13 @@ namespace millrace::soft_gpu {
 
 using Task = std::function<void()>;
 
-/// A place in a stream: all that was put there before.
+/// A place in a stream: it represents all earlier work of the stream.
 struct Mark {
   std::int64_t stream = 0;
   std::int64_t position = 0;
 };
 
-/// What was put into a stream while that was recorded, to be done again and again.
+/// The work of a stream while it was recorded, to be replayed.
 struct Recording {
   std::vector<Task> tasks;
 };

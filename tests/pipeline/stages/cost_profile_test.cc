@@ -35,7 +35,7 @@ class RestlessLayer final : public Layer {
   const at::Tensor forwards_ = at::full({1}, 0.0F);
 };
 
-// Counts forwards, and wants no more from the second one on.
+// Counts forwards, and requests a stop at the second one.
 class StoppingLayer final : public Layer {
  public:
   StoppingLayer(std::stop_source& stop, int& forwards) : stop_(stop), forwards_(forwards) {}

@@ -25,7 +25,7 @@ SmallRun Under(const std::string& schedule, const ScheduleRequest& request = {})
           .with_skip = false};
 }
 
-// The weights of each stage after each update, and what samples find there.
+// The weights of each stage after each update, and the weights that each sample reads.
 class Versions {
  public:
   Versions() : chain_(SmallChain(false)), stages_(CutIntoStages(chain_, EvenCuts(kStages))) {

@@ -30,7 +30,7 @@ struct Edge {
   friend bool operator==(const Edge&, const Edge&) = default;
 };
 
-/// How they go on where several orders are possible.
+/// The choice of devices if several orders are possible.
 struct FakeOrder {
   std::uint64_t seed = 0;
   /// Does not wait for it, though it is told to.

@@ -40,8 +40,7 @@ inline double LossLeft(std::span<const double> losses) {
 /// that does leaves 0.28 to 0.49 after 100 samples or more, one that does not all of it.
 inline constexpr double kLearned = 0.75;
 
-/// What a learner of optical flow did with the samples that it was shown, and what became of its
-/// weights.
+/// A run of a learner of optical flow: its predictions, and the change of its weights.
 struct FlowRun {
   std::vector<ModelPrediction> predictions;
   LearnerDescription description;

@@ -21,7 +21,7 @@
 
 namespace millrace::pipeline {
 
-// What a run leaves behind: every output and every weight.
+// The result of a run: every output and every weight.
 struct Outcome {
   std::vector<at::Tensor> outputs;
   std::vector<at::Tensor> parameters;
@@ -73,7 +73,7 @@ inline Judge RecordingOutputs(Judge judge, std::vector<at::Tensor>& outputs) {
   return judge;
 }
 
-// A small network and the plans that it learns by.
+// A small network and its plans.
 struct SmallRun {
   std::string schedule;
   int stages = 1;

@@ -38,7 +38,7 @@ TEST_F(CheckpointServiceTest, ListsWhatIsCompleteNewestFirst) {
   EXPECT_GT(oldest.create_time().seconds(), 1'600'000'000);
 }
 
-/// What an asynchronous call has come to.
+/// The result of an asynchronous call.
 struct Asked {
   grpc::ClientContext context;
   v1::CreateCheckpointRequest request;

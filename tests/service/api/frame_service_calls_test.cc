@@ -163,7 +163,7 @@ TEST_F(FrameServiceTest, TheServerEndsACallThatIsIdle) {
   EXPECT_EQ(client.End().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
-// Outcomes of 0.6 MB each: what a connection holds for a client that does not read is soon full.
+// Outcomes of 0.6 MB each: they soon fill the connection of a client that does not read.
 class ImpatientFrameServiceTest : public FrameServiceTest {
  protected:
   ImpatientFrameServiceTest() : FrameServiceTest({.stall_limit = std::chrono::milliseconds(200)}) {}

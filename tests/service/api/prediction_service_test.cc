@@ -294,7 +294,7 @@ TEST_F(PredictionServiceTest, ShutdownCancelsASubscriberThatWouldWaitForEver) {
   EXPECT_EQ(subscribers().active, 0u);
 }
 
-// Flows of 0.6 MB each: what a connection holds for a client that does not read is soon full.
+// Flows of 0.6 MB each: they soon fill the connection of a client that does not read.
 class SlowSubscriberTest : public GrpcFixture {
  protected:
   SlowSubscriberTest()

@@ -56,7 +56,8 @@ class FakeWriter final : public grpc::ServerCallbackWriter<grpc::ByteBuffer> {
   std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mu_);
 };
 
-/// A watcher of "gate" that takes its first message, that there is one, when the test says so.
+/// A watcher of "gate". It takes its first message, which says that the stream exists, on request
+/// of the test.
 class StreamWatchLossesTest : public testing::Test {
  protected:
   StreamWatchLossesTest() {

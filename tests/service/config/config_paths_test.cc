@@ -115,7 +115,7 @@ TEST(ConfigPathsTest, WhatOnlyAShellKnowsIsRefused) {
   }
 }
 
-/// A folder of its own, which is gone afterwards.
+/// A separate folder, which is removed afterwards.
 class ConfigFileTest : public ::testing::Test {
  protected:
   ConfigFileTest() { std::filesystem::create_directories(folder_ / "real"); }

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr int kWindow = 3;
 
-/// What a stream does with its frames, step by step, over the labels of a real learner.
+/// A stream's work with its frames, step by step, with the labels of a real learner.
 class FrameLabelsTest : public testing::Test {
  protected:
   explicit FrameLabelsTest(LabelledTask task = {.outputs = 3,

@@ -271,7 +271,7 @@ TEST_F(InferenceStreamTest, WhatIsThrownEndsTheCall) {
   AwaitSubscribers(1);
 }
 
-// Flows of 0.6 MB each: what a connection holds for a client that does not read is soon full.
+// Flows of 0.6 MB each: they soon fill the connection of a client that does not read.
 class SlowInferenceStreamTest : public InferenceStreamTest {
  protected:
   SlowInferenceStreamTest()

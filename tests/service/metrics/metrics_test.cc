@@ -288,7 +288,7 @@ TEST_F(MetricsTest, SaysWhichVersionRunsAndWhetherItHasKernelsForCuda) {
               ElementsAre(ContainsRegex("version=\"[0-9.]+\",cuda=\"(true|false)\"} 1")));
 }
 
-/// How many series a stream of the text format has: its histogram's, and the others.
+/// The number of a stream's series in the text format: those of its histogram, and the others.
 struct SeriesCount {
   std::size_t buckets = 0;
   std::size_t others = 0;

@@ -23,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
-/// Listens, and does nothing with what the system accepts.
+/// Listens, but does nothing with the connections that the system accepts.
 class DeafPort {
  public:
   DeafPort() : socket_(socket(AF_INET, SOCK_STREAM, 0)) {

@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Hands over the first line of the log.
+/// Passes the first line of the log on.
 class FirstLine final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   std::future<std::string> line() { return line_.get_future(); }

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// What a stream does for a while.
+/// A period of a stream.
 struct Phase {
   double seconds = 0;
   double received = 25;  // A second, as the next.
@@ -28,7 +28,7 @@ struct Phase {
   double promised_delay_s = 0.05;
 };
 
-/// Looks at a stream twice a second, as HealthReporter does.
+/// Checks a stream twice a second, as HealthReporter does.
 class Stream {
  public:
   OverloadKind Run(const Phase& phase) {

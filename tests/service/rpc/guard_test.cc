@@ -31,7 +31,7 @@ constexpr char kThrown[] = "the table is gone";
 using Methods = RawMethods<Health::Service, Health::WithRawCallbackMethod_Check,
                            Health::WithRawCallbackMethod_List, Health::WithRawCallbackMethod_Watch>;
 
-/// Throws whatever it is asked, each time in another way to serve.
+/// Throws a requested exception, in every kind of call.
 class ThrowingService final : public Methods {
  public:
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,

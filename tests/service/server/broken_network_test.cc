@@ -11,7 +11,7 @@
 namespace millrace::service {
 namespace {
 
-// Nothing is streamed here, so that nothing but the keepalive can tell.
+// No call streams here, so that only the keepalive can notice the failure.
 class BrokenNetworkTest : public GrpcFixture {
  protected:
   BrokenNetworkTest()

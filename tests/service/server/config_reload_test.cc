@@ -34,7 +34,7 @@ std::string File(const std::vector<std::string>& streams, const std::string& lin
   return text + (streams.empty() ? " []\n" : "\n");
 }
 
-/// Streams "street" and "yard", as the file says at first.
+/// Streams "street" and "yard", as in the first version of the file.
 class ConfigReloadTest : public GrpcFixture {
  protected:
   ConfigReloadTest() {

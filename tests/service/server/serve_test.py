@@ -145,7 +145,7 @@ class WatchTest(unittest.TestCase):
 
 
 class WatchTroubleTest(unittest.TestCase):
-    """What a terminal shows of streams that predict nothing."""
+    """The terminal's output for streams without predictions."""
 
     def setUp(self):
         self.server = self.enterContext(millrace_process.serve(millrace_process.config(

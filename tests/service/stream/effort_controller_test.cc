@@ -22,7 +22,7 @@ pipeline::LearnerDescription Learner() {
   return learner;
 }
 
-// A camera, and a pipeline that drops all that it has no time for.
+// A camera, and a pipeline that drops all frames that it has no time for.
 class Camera {
  public:
   void Film(int frames, double interval_s) {
@@ -90,7 +90,7 @@ TEST(EffortControllerTest, DoesNotSwingAtTheEdge) {
   }
 }
 
-/// A camera whose frames are too many for the learner by far.
+/// A camera with far too many frames for the learner.
 class TooFastCamera {
  public:
   explicit TooFastCamera(RateKeeper& keeper) : keeper_(keeper) {}

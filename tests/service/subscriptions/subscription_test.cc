@@ -184,7 +184,7 @@ TEST_F(OldConnectionTest, EndsUnavailableAndASubscriberGoesOnWhereItWas) {
   EXPECT_EQ(sequence, 6u);
 }
 
-// Flows of 0.6 MB each: what a connection holds for a client that does not read is soon full.
+// Flows of 0.6 MB each: they soon fill the connection of a client that does not read.
 class SlowSubscriptionTest : public SubscriptionTest {
  protected:
   SlowSubscriptionTest()

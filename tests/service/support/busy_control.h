@@ -18,7 +18,7 @@
 
 namespace millrace::service {
 
-/// A change of a stream, or of one that is to be, that goes on for as long as this lives.
+/// A change of an existing or new stream that lasts as long as this object lives.
 class HeldChange {
  public:
   HeldChange(StreamControl& control, const std::string& stream)
@@ -44,7 +44,7 @@ class HeldChange {
   std::jthread change_;
 };
 
-/// Calls of DeleteStream, all at the same time, that change nothing: no stream has their etag.
+/// Concurrent calls of DeleteStream that change nothing: no stream has their etag.
 class VainDeletes {
  public:
   VainDeletes(const std::shared_ptr<grpc::Channel>& channel,

@@ -39,7 +39,7 @@ struct FakeStreamOptions {
 /// The URI of a source that cannot be opened.
 inline constexpr char kNoSuchSource[] = "file:nowhere.avi";
 
-/// The parts are owned by `stream` and live as long.
+/// `stream` owns the parts, and they live as long.
 struct FakeStream {
   std::unique_ptr<FakeClock> clock = std::make_unique<FakeClock>(std::chrono::hours(1));
   /// The first source, and all that were opened, in order.

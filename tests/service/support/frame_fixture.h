@@ -18,7 +18,7 @@
 
 namespace millrace::service {
 
-/// Adds a stream on demand. Destroying it ends the server first.
+/// Adds a stream on demand. The destructor ends the server first.
 class FrameServiceTest : public testing::Test {
  protected:
   FrameServiceTest() : FrameServiceTest(GrpcServer::Options()) {}

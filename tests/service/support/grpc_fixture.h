@@ -24,7 +24,7 @@
 
 namespace millrace::service {
 
-/// Serves the streams "street" and "yard", and starts more when told. Destroying it shuts the
+/// Serves the streams "street" and "yard", and starts more on request. The destructor shuts the
 /// server down first.
 class GrpcFixture : public testing::Test {
  protected:

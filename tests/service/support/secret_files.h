@@ -20,7 +20,7 @@ inline std::string ReadAll(const std::string& path) {
   return text.str();
 }
 
-/// A folder of one test's own, gone with it.
+/// A private folder of one test, removed with this object.
 class SecretFiles {
  public:
   SecretFiles() {

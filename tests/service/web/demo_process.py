@@ -8,7 +8,7 @@ PATIENCE_S = 30
 
 
 class DemoServer:
-    """On a free port or a given one. `kind`: what the program's arguments may be."""
+    """On a free port or a given one. `kind`: further arguments of the program."""
 
     def __init__(self, program: pathlib.Path, *kind: str, port: int = 0):
         self._process = subprocess.Popen(

@@ -67,7 +67,7 @@ void PredictDoor(std::int64_t number, Prediction& prediction, FakeCameraStream& 
   });
 }
 
-/// One that learns, and what is known of its run.
+/// A stream that learns, and the history of its run.
 struct DemoStream {
   explicit DemoStream(const std::string& name) : stream(name) {}
 

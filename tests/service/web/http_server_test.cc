@@ -40,7 +40,7 @@ std::vector<HttpRoute> SomeRoutes() {
           {"/throws/oddly", [](const HttpRequest&) -> HttpResponse { throw 42; }}};
 }
 
-/// One server for all tests: none changes it.
+/// One server for all tests: no test changes it.
 class HttpServerTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -232,7 +232,7 @@ TEST(BoundedHttpServerTest, HandlersRunBesideEachOther) {
   EXPECT_EQ(first.get().body, "both");
 }
 
-/// Answers requests of "/waits" once it may, and tells how many have come.
+/// Answers requests of "/waits" when the test allows it, and counts them.
 class WaitingHandler {
  public:
   explicit WaitingHandler(int requests) : come_(requests) {}

@@ -15,7 +15,7 @@ PROGRAM = pathlib.Path(sys.argv.pop(1))
 
 
 class PageTest(unittest.TestCase):
-    """What tests of a stream's own page do."""
+    """Support for tests of a stream's own page."""
 
     def text(self, name, browser=None):
         return part(browser or self.browser, name).text
@@ -240,7 +240,7 @@ class LostServerTest(PageTest):
 
 
 class LabelsPageTest(unittest.TestCase):
-    """A stream that learns from labels: what the model says stands in words in the flow's place."""
+    """A stream that learns from labels: text of the model's output replaces the flow."""
 
     def setUp(self):
         server = DemoServer(PROGRAM, "labels")

@@ -39,7 +39,7 @@ CUT = """
 
 
 class PhoneTest(unittest.TestCase):
-    """What tests on a phone do."""
+    """Support for tests on a phone."""
 
     def open(self, width: int, *kind: str, address: str = ""):
         server = DemoServer(PROGRAM, *kind)

@@ -200,7 +200,7 @@ class OverviewTest(unittest.TestCase):
 
 
 class StandingTest(unittest.TestCase):
-    """How many learn, and what is with the others, is said on top."""
+    """The top of the page has the number of learning streams, and the state of the others."""
 
     def open(self, *kind):
         server = DemoServer(PROGRAM, *kind)

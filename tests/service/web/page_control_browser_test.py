@@ -150,7 +150,7 @@ class TokenTest(ControlTest):
 
 
 class StrangersTest(ControlTest):
-    """What others would make of a page that is for this machine alone."""
+    """Requests of other origins to a page that is only for this machine."""
 
     def test_nobody_presses_them_through_a_proxy_without_a_token(self):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))

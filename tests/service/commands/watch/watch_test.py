@@ -39,8 +39,8 @@ class Streams(stream_service_pb2_grpc.StreamServiceServicer):
 
 
 class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Predicts without end, but of a stream called "broken" once only, and of one called "away" after it
-    has said what keeps it from that."""
+    """Predicts without end. A stream "broken" predicts only once, and a stream "away" first reports why
+    it does not predict."""
 
     def Subscribe(self, request, context):
         number = 0
