@@ -40,6 +40,9 @@ step_spelling() {
 # The wording of documentation and of headers' comments, by the rules of tools/words.
 step_words() { "$venv_bin/python" tools/check-words; }
 
+# Which folders include which, and the picture of them in docs/architecture.md.
+step_layers() { tools/rooms --check; }
+
 # The Python client, as pip builds it, and the first example of each README.
 step_types() (
   local built readme mypy=("$venv_bin/mypy" --config-file "$root/clients/python/pyproject.toml")
