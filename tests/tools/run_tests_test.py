@@ -66,6 +66,14 @@ class RunTestsTest(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertIn("out of 1", run.stdout)
 
+    def test_the_second_try_is_of_the_tests_that_failed(self):
+        singles = {f"plan.Plan.Has{number}": PASSES for number in range(3)}
+        run = self.run_tests(**singles, **{"plan.shard_1": FAILS, "e2e.rtsp+more": PASSES})
+        self.assertNotEqual(run.returncode, 0, run.stdout)
+        run = self.run_tests(**singles, **{"plan.shard_1": self.passes_at_the_second_try("plan"), "e2e.rtsp+more": PASSES})
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertTrue(run.stdout.endswith("only:\n  plan.shard_1\n"), run.stdout)
+
     def test_without_the_option_nothing_is_tried_again(self):
         run = self.run_tests("--stop-on-failure", shaky=self.passes_at_the_second_try("shaky"), bad=FAILS)
         self.assertNotEqual(run.returncode, 0)
