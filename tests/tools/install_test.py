@@ -74,7 +74,7 @@ class InstallTest(unittest.TestCase):
         self.assertIn(f"ExecStart={PREFIX}/bin/millrace serve", unit)
 
     def test_what_names_the_prefix_says_so(self):
-        self.assertRegex((self.tree / "lib/systemd/system/millrace.service").read_text(), "(?i)moved")
+        self.assertRegex((self.tree / "lib/systemd/system/millrace.service").read_text(), "(?i)move")
         naming = [path for path in self.tree.rglob("*") if path.is_file() and path.suffix != ".so" and
                   f"{PREFIX}/".encode() in path.read_bytes()]
         self.assertEqual(sorted(path.name for path in naming), ["millrace.service"])
