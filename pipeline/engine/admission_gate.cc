@@ -19,38 +19,36 @@ constexpr double kGrowth = 0.1;   // Growth of the margin after a wait, as a sha
 AdmissionGate::AdmissionGate(const Plan& plan, std::vector<StageCost> costs)
     : plan_(plan),
       dependencies_(plan_),
-      state_{.progress = Progress(plan_),
-             .devices = std::vector<DeviceState>(plan_.devices.size()),
-             .means = {},
-             .costs = std::move(costs)},
+      state_{.progress = Progress(plan_), .devices = {}, .means = {}, .costs = std::move(costs)},
       latest_start_(plan_, dependencies_) {
   MILLRACE_CHECK(static_cast<int>(state_.costs.size()) == plan_.stage_count());
-  for (const auto& order : plan_.devices) {
+  for (std::size_t device = 0; device < plan_.devices.size(); ++device) {
+    state_.devices.push_back({.at = PlanCursor(plan_, device)});
     std::vector<double>& means = state_.means.emplace_back();
-    for (const Operation& operation : order) {
+    for (const Operation& operation : plan_.devices[device]) {
       means.push_back(CostOf(operation, state_.costs[operation.stage - 1]));
     }
   }
 }
 
-void AdmissionGate::Started(const Place& at, double now, bool waited) {
+void AdmissionGate::Started(const PlanCursor& at, double now, bool waited) {
   MutexLock lock(mu_);
-  state_.devices[at.device] = {.place = at.place, .period = at.period, .running_since = now};
-  const Operation& operation = plan_.devices[at.device][at.place];
-  if (waited && held_ && operation.kind == kForward && operation.stage > 1) {
-    margin_ += kGrowth * state_.means[at.device][at.place];
+  state_.devices[at.device()] = {.at = at, .running_since = now};
+  if (waited && held_ && at.operation().kind == kForward && at.operation().stage > 1) {
+    margin_ += kGrowth * state_.means[at.device()][at.place()];
   }
 }
 
 void AdmissionGate::Ended(std::size_t device, const Step& step, double now) {
   MutexLock lock(mu_);
-  DeviceState& at = state_.devices[device];
-  MILLRACE_CHECK(at.running_since.has_value());
-  double& mean = state_.means[device][at.place];
-  mean += kNewest * (now - *at.running_since - mean);
+  auto& [at, running_since] = state_.devices[device];
+  MILLRACE_CHECK(running_since.has_value());
+  double& mean = state_.means[device][at.place()];
+  mean += kNewest * (now - *running_since - mean);
   if (step.kind == kForward) state_.costs[step.stage - 1].forward = mean;
   state_.progress.Complete(step);
-  at.Advance(plan_.devices[device].size());
+  running_since.reset();
+  at.Next();
 }
 
 void AdmissionGate::Admitted(bool held) {

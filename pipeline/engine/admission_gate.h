@@ -13,6 +13,7 @@
 #include "pipeline/plan/dependencies.h"
 #include "pipeline/plan/latest_start.h"
 #include "pipeline/plan/plan.h"
+#include "pipeline/plan/plan_cursor.h"
 #include "pipeline/plan/stage_cost.h"
 
 namespace millrace::pipeline {
@@ -20,18 +21,13 @@ namespace millrace::pipeline {
 /// Thread-safe. Times are seconds on one clock.
 class AdmissionGate {
  public:
-  /// An operation of a device's order in one period.
-  struct Place {
-    std::size_t device = 0;
-    std::size_t place = 0;
-    std::int64_t period = 0;
-  };
-
-  /// `costs`: initial costs of stages 1 to D, in seconds. The gate then follows the measured times.
+  /// `plan` outlives the gate. `costs`: initial costs of stages 1 to D, in seconds. The gate then
+  /// follows the measured times.
   AdmissionGate(const Plan& plan, std::vector<StageCost> costs);
 
-  /// The operation at `at` has all its dependencies. `waited`: its device was idle until now.
-  void Started(const Place& at, double now, bool waited) ABSL_LOCKS_EXCLUDED(mu_);
+  /// The operation at `at`, of the same plan, has all its dependencies. `waited`: its device was
+  /// idle until now.
+  void Started(const PlanCursor& at, double now, bool waited) ABSL_LOCKS_EXCLUDED(mu_);
   void Ended(std::size_t device, const Step& step, double now) ABSL_LOCKS_EXCLUDED(mu_);
   void Admitted(bool held) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -41,7 +37,7 @@ class AdmissionGate {
 
  private:
   // Constant after construction.
-  const Plan plan_;
+  const Plan& plan_;
   const Dependencies dependencies_;
 
   mutable Mutex mu_;

@@ -34,6 +34,9 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
              raw->Fail(absl::Status(
                  cause.code(), absl::StrCat("a device of the pipeline failed: ", cause.message())));
            }});
+  for (std::size_t device = 0; device < raw->plan_.devices.size(); ++device) {
+    if (raw->plan_.devices[device].empty()) raw->Enqueue(device, {.what = Work::What::kEnd});
+  }
   raw->EnqueueWhatCanBe();
   return engine;
 }
@@ -46,11 +49,11 @@ Engine::Engine(Options options)
       on_worker_start_(std::move(options.on_worker_start)),
       first_sample_(options.first_sample),
       enqueued_(plan_),
-      cursors_(plan_.devices.size()),
       gate_(options.gate_costs.empty()
                 ? nullptr
                 : std::make_unique<AdmissionGate>(plan_, std::move(options.gate_costs))) {
   MILLRACE_CHECK(run_ != nullptr);
+  for (const PlanCursor& at : CursorsOf(plan_)) cursors_.push_back({.at = at});
   if (options.history == nullptr) return;
   for (std::size_t device = 0; device < plan_.devices.size(); ++device) {
     history_.push_back(&options.history->RingOf(device));
@@ -120,35 +123,31 @@ absl::Status Engine::failure() const {
 void Engine::EnqueueWhatCanBe() {
   for (bool moved = true; moved;) {
     moved = false;
-    for (std::size_t device = 0; device < cursors_.size(); ++device) {
-      while (EnqueueNext(device)) moved = true;
+    for (Cursor& cursor : cursors_) {
+      while (EnqueueNext(cursor)) moved = true;
     }
   }
 }
 
 // Returns whether the device's order advanced.
-bool Engine::EnqueueNext(std::size_t device) {
-  Cursor& at = cursors_[device];
-  const std::vector<Operation>& order = plan_.devices[device];
-  if (at.ended) return false;
-  if (at.place == order.size()) {
-    at = {.period = at.period + 1, .place = 0, .more = false, .ended = !at.more};
-    if (at.ended) Enqueue(device, {.what = Work::What::kEnd});
-    return true;
+bool Engine::EnqueueNext(Cursor& cursor) {
+  if (cursor.ended) return false;
+  PlanCursor& at = cursor.at;
+  Work work{.step = at.step(),
+            .place = at.place(),
+            .period = at.period(),
+            .needs = needs_.of(at.device(), at.place()),
+            .pattern = at.pattern()};
+  const bool exists = end_ < 0 || Exists(plan_, work.step, end_);
+  if (!at.filling()) {
+    if (!exists) work.what = Work::What::kPass;
+    if (exists && !enqueued_.Meets(work.needs, work.pattern)) return false;
+    Enqueue(at.device(), work);
   }
-  const Operation& operation = order[at.place];
-  Work work{.step = StepOf(plan_, operation, at.period),
-            .place = at.place,
-            .period = at.period,
-            .needs = needs_.of(device, at.place),
-            .pattern = at.period - operation.shift};
-  const bool filling = work.step.first < 0;
-  if (!filling && end_ >= 0 && !Exists(plan_, work.step, end_)) work.what = Work::What::kPass;
-  const bool runs = !filling && work.what == Work::What::kRun;
-  if (runs && !enqueued_.Meets(work.needs, work.pattern)) return false;
-  if (!filling) Enqueue(device, work);
-  at.more = at.more || filling || runs;
-  ++at.place;
+  cursor.more = cursor.more || at.filling() || exists;
+  if (!at.Next()) return true;
+  cursor.ended = !std::exchange(cursor.more, false);
+  if (cursor.ended) Enqueue(at.device(), {.what = Work::What::kEnd});
   return true;
 }
 
@@ -173,7 +172,7 @@ bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
 void Engine::RunTimed(std::size_t device, const Work& work, bool waited) {
   const nanoseconds start = MonotonicClock().Now();
   if (gate_ != nullptr) {
-    gate_->Started({device, work.place, work.period}, Seconds(start), waited);
+    gate_->Started({plan_, device, work.place, work.period}, Seconds(start), waited);
   }
   run_(work.step);
   const nanoseconds end = MonotonicClock().Now();

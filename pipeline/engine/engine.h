@@ -23,6 +23,7 @@
 #include "pipeline/plan/dependencies.h"
 #include "pipeline/plan/essential_needs.h"
 #include "pipeline/plan/plan.h"
+#include "pipeline/plan/plan_cursor.h"
 #include "pipeline/plan/stage_cost.h"
 
 namespace millrace::pipeline {
@@ -79,8 +80,7 @@ class Engine {
  private:
   /// The position up to which a device's order has been enqueued.
   struct Cursor {
-    std::int64_t period = 0;
-    std::size_t place = 0;
+    PlanCursor at;
     /// Whether the period has any work; the first period without work is the last.
     bool more = false;
     bool ended = false;
@@ -91,7 +91,7 @@ class Engine {
   std::int64_t AwaitSlot();
   void AwaitGate();
   void EnqueueWhatCanBe();
-  bool EnqueueNext(std::size_t device);
+  bool EnqueueNext(Cursor& cursor);
   void Enqueue(std::size_t device, const Work& work);
   bool StartDevice(std::size_t device);
   bool RunWork(std::size_t device, const Work& work, bool waited);
@@ -111,7 +111,7 @@ class Engine {
 
   // For the thread that admits.
   Progress enqueued_;
-  std::vector<Cursor> cursors_;  // By device.
+  std::vector<Cursor> cursors_;  // Of the devices that have operations.
   std::int64_t end_ = -1;        // The number of samples of the whole stream; -1 until Drain().
 
   // Self-synchronized.

@@ -38,7 +38,7 @@ double LatestStart::From(const PipelineState& state, double now) {
   const std::int64_t next_sample = before_.done(kForward, 0);
   double latest = 0;
   for (std::size_t d = 0; d < devices_.size(); ++d) {
-    const Step step = StepAt(d);
+    const Step step = devices_[d].at.step();
     if (step.kind != kForward || step.first > next_sample) continue;
     latest = std::max(latest, free_at_[d] - ForwardsBefore(state.costs, step.stage));
   }
@@ -56,33 +56,34 @@ void LatestStart::Restart(const PipelineState& state, double now) {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     const DeviceState& device = devices_[d];
     if (!device.running_since) continue;
-    free_at_[d] = std::max(now, *device.running_since + state.means[d][device.place]);
+    free_at_[d] = std::max(now, *device.running_since + state.means[d][device.at.place()]);
     Finish(d);
   }
 }
 
 // Runs the device's next operation, if all its dependencies have run or will run.
 bool LatestStart::Advance(const PipelineState& state, std::size_t d) {
-  if (StepAt(d).first >= 0) {
-    const std::int64_t pattern = devices_[d].period - OperationAt(d).shift;
-    const auto needs = dependencies_.of(d, devices_[d].place);
-    if (!progress_.Meets(needs, pattern)) return false;
+  const PlanCursor& at = devices_[d].at;
+  if (!at.filling()) {
+    const auto needs = dependencies_.of(d, at.place());
+    if (!progress_.Meets(needs, at.pattern())) return false;
     double start = free_at_[d];
-    for (const Need& need : needs) start = std::max(start, EndOf(need, pattern));
-    free_at_[d] = start + state.means[d][devices_[d].place];
+    for (const Need& need : needs) start = std::max(start, EndOf(need, at.pattern()));
+    free_at_[d] = start + state.means[d][at.place()];
   }
   Finish(d);
   return true;
 }
 
 void LatestStart::Finish(std::size_t d) {
-  const Step step = StepAt(d);
-  if (step.first >= 0) {
+  PlanCursor& at = devices_[d].at;
+  if (!at.filling()) {
+    const Step step = at.step();
     std::vector<double>& ends = ends_[static_cast<int>(step.kind)][step.stage];
     ends.insert(ends.end(), step.samples(), free_at_[d]);
     progress_.Complete(step);
   }
-  devices_[d].Advance(plan_.devices[d].size());
+  at.Next();
 }
 
 // The end of the operation that `need` waits for; 0 if it has ended.

@@ -12,24 +12,16 @@
 
 #include "pipeline/plan/dependencies.h"
 #include "pipeline/plan/plan.h"
+#include "pipeline/plan/plan_cursor.h"
 #include "pipeline/plan/stage_cost.h"
 
 namespace millrace::pipeline {
 
 /// A device's position in its order.
 struct DeviceState {
-  std::size_t place = 0;
-  std::int64_t period = 0;
+  PlanCursor at;
   /// The start of the operation there; nullopt while it waits.
   std::optional<double> running_since = {};
-
-  /// Moves to the next operation of an order of length `places`.
-  void Advance(std::size_t places) {
-    running_since.reset();
-    if (++place < places) return;
-    place = 0;
-    ++period;
-  }
 };
 
 /// The position of a running pipeline, and the times of its operations.
@@ -52,12 +44,6 @@ class LatestStart {
   [[nodiscard]] double From(const PipelineState& state, double now);
 
  private:
-  [[nodiscard]] const Operation& OperationAt(std::size_t d) const {
-    return plan_.devices[d][devices_[d].place];
-  }
-  [[nodiscard]] Step StepAt(std::size_t d) const {
-    return StepOf(plan_, OperationAt(d), devices_[d].period);
-  }
   void Restart(const PipelineState& state, double now);
   bool Advance(const PipelineState& state, std::size_t d);
   void Finish(std::size_t d);

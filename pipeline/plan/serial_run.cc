@@ -5,6 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "pipeline/plan/plan_cursor.h"
+#include "pipeline/plan/stage_walk.h"
 #include "pipeline/plan/versions_read.h"
 
 namespace millrace::pipeline {
@@ -15,18 +17,15 @@ using enum OperationKind;
 class SerialRun {
  public:
   SerialRun(const Plan& plan, std::int64_t samples)
-      : plan_(plan), reads_(plan), samples_(samples) {}
+      : plan_(plan),
+        reads_(plan),
+        samples_(samples),
+        end_(samples / plan.samples_per_pattern + MaxShift(plan) + 1) {}
 
-  // The steps of one device that run in this stream, in its order.
-  [[nodiscard]] std::vector<Step> OrderOf(const std::vector<Operation>& operations) const {
-    std::vector<Step> steps;
-    for (std::int64_t period = 0; period <= LastPeriod(operations); ++period) {
-      for (const Operation& operation : operations) {
-        const Step step = StepOf(plan_, operation, period);
-        if (Exists(plan_, step, samples_)) steps.push_back(step);
-      }
-    }
-    return steps;
+  // Moves `at` to the next step that runs in this stream. Returns whether there is one.
+  [[nodiscard]] bool Find(PlanCursor& at) const {
+    while (at.period() < end_ && !Exists(plan_, at.step(), samples_)) at.Next();
+    return at.period() < end_;
   }
 
   [[nodiscard]] bool CanRun(const Step& step) const {
@@ -65,17 +64,10 @@ class SerialRun {
     return done_.contains({kind, stage, sample});
   }
 
-  [[nodiscard]] std::int64_t LastPeriod(const std::vector<Operation>& operations) const {
-    std::int64_t last = 0;
-    for (const Operation& operation : operations) {
-      last = std::max(last, samples_ / plan_.samples_per_pattern + operation.shift);
-    }
-    return last;
-  }
-
   const Plan& plan_;
   const VersionsRead reads_;
   const std::int64_t samples_;
+  const std::int64_t end_;  // From this period on, nothing runs.
   std::set<std::tuple<OperationKind, int, std::int64_t>> done_;
 };
 
@@ -89,19 +81,14 @@ Plan WithoutBounds(Plan plan, int samples) {
 
 void RunSerially(const Plan& plan, std::int64_t samples, absl::FunctionRef<void(const Step&)> run) {
   SerialRun state(plan, samples);
-  std::vector<std::vector<Step>> orders;
-  orders.reserve(plan.devices.size());
-  for (const auto& operations : plan.devices) orders.push_back(state.OrderOf(operations));
-  std::vector<std::size_t> next(orders.size(), 0);
+  std::vector<PlanCursor> cursors = CursorsOf(plan);
   for (bool moved = true; moved;) {
     moved = false;
-    for (std::size_t device = 0; device < orders.size(); ++device) {
-      if (next[device] == orders[device].size()) continue;
-      const Step& step = orders[device][next[device]];
-      if (!state.CanRun(step)) continue;
-      run(step);
-      state.MarkDone(step);
-      ++next[device];
+    for (PlanCursor& at : cursors) {
+      if (!state.Find(at) || !state.CanRun(at.step())) continue;
+      run(at.step());
+      state.MarkDone(at.step());
+      at.Next();
       moved = true;
     }
   }

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "pipeline/plan/dependencies.h"
+#include "pipeline/plan/plan_cursor.h"
 #include "pipeline/plan/stage_walk.h"
 
 namespace millrace::pipeline {
@@ -23,9 +24,7 @@ class Simulation {
         dependencies_(plan),
         progress_(plan),
         timeline_(plan.stage_count()) {
-    for (std::size_t device = 0; device < plan.devices.size(); ++device) {
-      cursors_.push_back({.device = device});
-    }
+    for (const PlanCursor& at : CursorsOf(plan)) cursors_.push_back({.at = at});
     for (auto& by_stage : ends_) by_stage.resize(plan.stage_count() + 1);
   }
 
@@ -43,9 +42,7 @@ class Simulation {
 
  private:
   struct Cursor {
-    std::size_t device = 0;
-    std::size_t place = 0;
-    std::int64_t period = 0;
+    PlanCursor at;
     double free_at = 0;
     // `free_at`, if the last operation takes its mean time.
     double expected_free_at = 0;
@@ -54,12 +51,6 @@ class Simulation {
 
   // The samples of the whole stream; a count beyond every stream until the end is known.
   [[nodiscard]] std::int64_t samples() const { return end_; }
-  [[nodiscard]] const std::vector<Operation>& OrderOf(const Cursor& cursor) const {
-    return plan_.devices[cursor.device];
-  }
-  [[nodiscard]] Step StepAt(const Cursor& cursor) const {
-    return StepOf(plan_, OrderOf(cursor)[cursor.place], cursor.period);
-  }
 
   // The time at which the product that `need` waits for reaches the reader. Products of neighbours
   // are copied first.
@@ -116,7 +107,7 @@ class Simulation {
     double latest = 0;
     for (const Cursor& cursor : cursors_) {
       if (cursor.finished) continue;
-      const Step next = StepAt(cursor);
+      const Step next = cursor.at.step();
       if (next.kind != kForward) continue;
       const double before = ForwardsBefore(options_.costs, next.stage);
       latest = std::max(latest, cursor.expected_free_at - before);
@@ -126,36 +117,36 @@ class Simulation {
 
   // Runs the device's order as far as its dependencies are known to be met.
   bool AdvanceDevice(Cursor& cursor) {
+    PlanCursor& at = cursor.at;
     bool moved = false;
-    for (; !cursor.finished; Next(cursor)) {
-      if (Finished(cursor)) {
-        for (const Operation& operation : OrderOf(cursor)) progress_.PassForEver(operation);
+    for (; !cursor.finished; at.Next()) {
+      if (Finished(at)) {
+        for (const Operation& operation : at.order()) progress_.PassForEver(operation);
         cursor.finished = true;
         return true;
       }
-      const Step step = StepAt(cursor);
-      if (step.first < 0) continue;
+      if (at.filling()) continue;
+      const Step step = at.step();
       if (!Exists(plan_, step, samples())) {
         Pass(step);
         continue;
       }
-      const Operation& operation = OrderOf(cursor)[cursor.place];
-      const std::optional<double> met = MetAt(dependencies_.of(cursor.device, cursor.place),
-                                              cursor.period - operation.shift, step);
+      const std::optional<double> met =
+          MetAt(dependencies_.of(at.device(), at.place()), at.pattern(), step);
       if (!met) return moved;
-      Start(cursor, operation, step, std::max(*met, cursor.free_at));
+      Start(cursor, step, std::max(*met, cursor.free_at));
       moved = true;
     }
     return moved;
   }
 
-  void Start(Cursor& cursor, const Operation& operation, const Step& step, double start) {
-    double cost = CostOf(operation, options_.costs[step.stage - 1]);
+  void Start(Cursor& cursor, const Step& step, double start) {
+    double cost = CostOf(cursor.at.operation(), options_.costs[step.stage - 1]);
     cursor.expected_free_at = start + cost;
     if (options_.vary) cost = options_.vary(step, cost);
     cursor.free_at = start + cost;
     Finish(step, {start, cursor.free_at});
-    if (options_.observe) options_.observe(cursor.device, step, {start, cursor.free_at});
+    if (options_.observe) options_.observe(cursor.at.device(), step, {start, cursor.free_at});
   }
 
   void Finish(const Step& step, Span span) {
@@ -171,19 +162,11 @@ class Simulation {
     ends.insert(ends.end(), step.samples(), ends.empty() ? 0 : ends.back());
   }
 
-  void Next(Cursor& cursor) const {
-    if (++cursor.place < OrderOf(cursor).size()) return;
-    cursor.place = 0;
-    ++cursor.period;
-  }
-
   // Whether no operation of the device can run any more.
-  [[nodiscard]] bool Finished(const Cursor& cursor) const {
-    const std::vector<Operation>& order = OrderOf(cursor);
-    if (cursor.place > 0) return false;
-    return std::all_of(order.begin(), order.end(), [&](const Operation& operation) {
-      return StepOf(plan_, operation, cursor.period).first >= samples();
-    });
+  [[nodiscard]] bool Finished(const PlanCursor& at) const {
+    return at.place() == 0 && std::ranges::all_of(at.order(), [&](const Operation& operation) {
+             return StepOf(plan_, operation, at.period()).first >= samples();
+           });
   }
 
   [[nodiscard]] absl::Status CheckAllRan() const {
@@ -196,8 +179,8 @@ class Simulation {
     const Operation* first = nullptr;
     for (const Cursor& cursor : cursors_) {
       if (cursor.finished) continue;
-      if (first == nullptr) first = &OrderOf(cursor)[cursor.place];
-      absl::StrAppend(&waiting, waiting.empty() ? "" : ", ", ToString(StepAt(cursor)));
+      if (first == nullptr) first = &cursor.at.operation();
+      absl::StrAppend(&waiting, waiting.empty() ? "" : ", ", ToString(cursor.at.step()));
     }
     return absl::FailedPreconditionError(
         absl::StrCat("the plan comes to a standstill: these operations wait for each other: ",

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <vector>
+
+#include "pipeline/plan/plan_cursor.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -13,17 +16,17 @@ class StageWalk {
  public:
   StageWalk(const Plan& plan, int stage) : plan_(plan), rules_(plan.rules(stage)) {}
 
-  void Visit(const Operation& operation, const Step& step) {
+  void Visit(const PlanCursor& at) {
+    const Operation& operation = at.operation();
+    const Step step = at.step();
     if (operation.kind == kUpdate) {
       Update(step);
       return;
     }
-    const std::int64_t pattern = step.first / plan_.samples_per_pattern;
     for (std::int64_t sample = step.first; sample <= step.last; ++sample) {
-      if (operation.kind == kForward) Forward(sample, VersionOf(operation, sample, pattern));
-      if (operation.kind == kBackward) {
-        Backward(operation, sample, VersionOf(operation, sample, pattern));
-      }
+      const std::int64_t version = VersionOf(operation, sample, at.pattern());
+      if (operation.kind == kForward) Forward(sample, version);
+      if (operation.kind == kBackward) Backward(operation, sample, version);
     }
   }
 
@@ -128,11 +131,11 @@ StageFigures WalkStage(const Plan& plan, int stage) {
   const int lead_patterns = plan.rules(stage).lead / plan.samples_per_pattern;
   const int periods = 2 * MaxShift(plan) + lead_patterns + 4;
   StageWalk walk(plan, stage);
+  std::vector<PlanCursor> cursors = CursorsOf(plan);
   for (int period = 0; period < periods; ++period) {
-    for (const auto& order : plan.devices) {
-      for (const Operation& operation : order) {
-        const Step step = StepOf(plan, operation, period);
-        if (step.stage == stage && step.first >= 0) walk.Visit(operation, step);
+    for (PlanCursor& at : cursors) {
+      for (; at.period() == period; at.Next()) {
+        if (at.operation().stage == stage && !at.filling()) walk.Visit(at);
       }
     }
   }

@@ -20,14 +20,15 @@ struct Work {
 };
 
 // Puts an operation on the gate's books.
-void Do(AdmissionGate& gate, const AdmissionGate::Place& at, const Step& step, const Work& work) {
+void Do(AdmissionGate& gate, const PlanCursor& at, const Work& work) {
   gate.Started(at, work.start, work.waited);
-  gate.Ended(at.device, step, work.start + work.cost);
+  gate.Ended(at.device(), at.step(), work.start + work.cost);
 }
 
 TEST(AdmissionGateTest, IsOpenWhileNothingRuns) {
   const ScheduleRequest request = RequestOf({.stages = 2, .skips = {}});
-  AdmissionGate gate(*MakePlan("one_f_one_b_star", request), request.costs);
+  const Plan plan = *MakePlan("one_f_one_b_star", request);
+  AdmissionGate gate(plan, request.costs);
   EXPECT_LE(gate.Opens(100), 100);
 }
 
@@ -39,18 +40,19 @@ TEST(AdmissionGateTest, HoldsASampleThatTheLastStageIsNotReadyFor) {
       *MakePlan("one_f_one_b_star", {.shape = {.stages = 2, .skips = {}}, .costs = costs});
   AdmissionGate gate(plan, costs);
   gate.Admitted(false);
-  Do(gate, {0, 0, 0}, {kForward, 1, 0, 0}, {10, 0.25});
-  gate.Started({.device = 1, .place = 0, .period = 1}, 10.25, /*waited=*/true);
+  Do(gate, {plan, 0, 0, 0}, {10, 0.25});
+  gate.Started({plan, /*device=*/1, /*place=*/0, /*period=*/1}, 10.25, /*waited=*/true);
   // F2 until 11.25, B2 until 13.25; the next forward there is best made at 13.
   EXPECT_NEAR(gate.Opens(10.5), 13.25 - 0.25, 1e-9);
 }
 
 TEST(AdmissionGateTest, TheMarginGrowsWhenAStageHadToWaitAndShrinksOtherwise) {
   const ScheduleRequest request = RequestOf({.stages = 2, .skips = {}});
-  AdmissionGate gate(*MakePlan("one_f_one_b_star", request), request.costs);
+  const Plan plan = *MakePlan("one_f_one_b_star", request);
+  AdmissionGate gate(plan, request.costs);
   gate.Admitted(/*held=*/true);
-  Do(gate, {0, 0, 0}, {kForward, 1, 0, 0}, {0, 1});
-  Do(gate, {1, 0, 1}, {kForward, 2, 0, 0}, {1, 1, /*waited=*/true});
+  Do(gate, {plan, 0, 0, 0}, {0, 1});
+  Do(gate, {plan, 1, 0, 1}, {1, 1, /*waited=*/true});
   const double margin = gate.margin();
   EXPECT_GT(margin, 0);
   gate.Admitted(/*held=*/false);
