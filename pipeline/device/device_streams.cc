@@ -70,8 +70,8 @@ class DeviceStreams final : public Devices {
         {.plan = options_.plan,
          .run = [this](std::size_t device, const Work& work,
                        bool waited) { return Guarded([&] { return Run(device, work, waited); }); },
-         .pass = [this](std::size_t device,
-                        const Work& work) { return Guarded([&] { return Pass(device, work); }); },
+         .skip = [this](std::size_t device,
+                        const Work& work) { return Guarded([&] { return Skip(device, work); }); },
          .start = options_.start});
   }
   // Enqueued work may still read memory that the owner is about to free.
@@ -91,8 +91,8 @@ class DeviceStreams final : public Devices {
     workers_->Admit(step);
   }
   void EndAdmission() override { workers_->EndAdmission(); }
-  bool Await(std::span<const Need> needs, std::int64_t pattern) override {
-    return workers_->Await(needs, pattern);
+  bool Await(std::span<const Dependency> dependencies, std::int64_t pattern) override {
+    return workers_->Await(dependencies, pattern);
   }
   void Join() override {
     workers_->Join();
@@ -137,22 +137,22 @@ class DeviceStreams final : public Devices {
   bool Run(std::size_t device, const Work& work, bool waited) {
     std::optional<c10::StreamGuard> guard;
     if (streams_[device]) guard.emplace(*streams_[device]);
-    WaitForNeeds(device, work);
+    WaitForDependencies(device, work);
     if (!options_.run(device, work, waited)) return false;
     Reach(device, work);
     return true;
   }
 
-  bool Pass(std::size_t device, const Work& work) {
-    WaitForNeeds(device, work);
+  bool Skip(std::size_t device, const Work& work) {
+    WaitForDependencies(device, work);
     Reach(device, work);
     return true;
   }
 
-  void WaitForNeeds(std::size_t device, const Work& work) {
-    for (const Need& need : work.needs) {
-      if (need.stage > 0) {
-        WaitFor(At(need.kind, need.stage), streams_[device]);
+  void WaitForDependencies(std::size_t device, const Work& work) {
+    for (const Dependency& dependency : work.dependencies) {
+      if (dependency.stage > 0) {
+        WaitFor(At(dependency.kind, dependency.stage), streams_[device]);
       } else {
         WaitForCamera(streams_[device]);
       }

@@ -29,7 +29,7 @@ namespace millrace::pipeline {
 struct Work {
   enum class What {
     kRun,   ///< Run the step.
-    kPass,  ///< Skip the step: it will never run, because the stream ends first.
+    kSkip,  ///< Skip the step: it will never run, because the stream ends first.
     kEnd,   ///< The end of the queue: skip all remaining steps of the device's operations.
   };
   What what = What::kRun;
@@ -39,7 +39,7 @@ struct Work {
   std::int64_t period = 0;
   /// Its dependencies, for the samples of `pattern`. Skipped samples count as well. Outlives the
   /// devices.
-  std::span<const Need> needs = {};
+  std::span<const Dependency> dependencies = {};
   std::int64_t pattern = 0;
 };
 
@@ -52,10 +52,10 @@ class Devices {
     /// Runs a step on its device. `waited`: its dependencies were met after its turn had come.
     /// Returns false to stop all devices. A device calls it for one entry at a time.
     std::function<bool(std::size_t device, const Work& work, bool waited)> run;
-    /// Called in place of `run` for a kPass, once its dependencies are met: work that depends on it
-    /// may rely on them (essential_needs.h). Not called for a kEnd, because no later work depends
-    /// on it. Returns false to stop all devices. May be empty.
-    std::function<bool(std::size_t device, const Work& work)> pass = {};
+    /// Called in place of `run` for a kSkip, once its dependencies are met: work that depends on it
+    /// may rely on them (Dependencies::Reduced()). Not called for a kEnd, because no later work
+    /// depends on it. Returns false to stop all devices. May be empty.
+    std::function<bool(std::size_t device, const Work& work)> skip = {};
     /// Called before a device's first work, on the device's thread. Returns false to stop, as `run`
     /// does.
     std::function<bool(std::size_t device)> start;
@@ -67,7 +67,7 @@ class Devices {
 
   /// Appends work to a device's queue; waits while the queue is full. The work runs after the
   /// entries before it, once its dependencies are met. REQUIRES: the work that a kRun depends on
-  /// was enqueued before; the work that a kPass depends on will be enqueued.
+  /// was enqueued before; the work that a kSkip depends on will be enqueued.
   virtual void Enqueue(std::size_t device, const Work& work) = 0;
 
   /// The camera has put a sample into its channels: `step` is the forward of stage 0.
@@ -75,9 +75,9 @@ class Devices {
   /// No further sample is admitted. Work that waits for one may be skipped.
   virtual void EndAdmission() = 0;
 
-  /// Waits until `needs` are met for the samples of `pattern`. Returns false if the devices
+  /// Waits until `dependencies` are met for the samples of `pattern`. Returns false if the devices
   /// stopped.
-  virtual bool Await(std::span<const Need> needs, std::int64_t pattern) = 0;
+  virtual bool Await(std::span<const Dependency> dependencies, std::int64_t pattern) = 0;
 
   /// Waits until each device has finished its kEnd, or the devices stopped.
   virtual void Join() = 0;

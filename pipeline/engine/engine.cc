@@ -43,8 +43,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
 
 Engine::Engine(Options options)
     : plan_(std::move(options.plan)),
-      dependencies_(plan_),
-      needs_(plan_, dependencies_),
+      dependencies_(Dependencies(plan_).Reduced(plan_)),
       run_(std::move(options.run)),
       on_worker_start_(std::move(options.on_worker_start)),
       first_sample_(options.first_sample),
@@ -65,7 +64,7 @@ std::int64_t Engine::AwaitSlot() {
   MILLRACE_CHECK(end_ < 0);
   const std::int64_t sample = enqueued_.done(OperationKind::kForward, 0);
   const std::int64_t pattern = sample / plan_.samples_per_pattern;
-  devices_->Await(needs_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern)),
+  devices_->Await(dependencies_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern)),
                   pattern);
   return sample;
 }
@@ -136,12 +135,12 @@ bool Engine::EnqueueNext(Cursor& cursor) {
   Work work{.step = at.step(),
             .place = at.place(),
             .period = at.period(),
-            .needs = needs_.of(at.device(), at.place()),
+            .dependencies = dependencies_.of(at.device(), at.place()),
             .pattern = at.pattern()};
   const bool exists = end_ < 0 || Exists(plan_, work.step, end_);
   if (!at.filling()) {
-    if (!exists) work.what = Work::What::kPass;
-    if (exists && !enqueued_.Meets(work.needs, work.pattern)) return false;
+    if (!exists) work.what = Work::What::kSkip;
+    if (exists && !enqueued_.Meets(work.dependencies, work.pattern)) return false;
     Enqueue(at.device(), work);
   }
   cursor.more = cursor.more || at.filling() || exists;
@@ -152,7 +151,7 @@ bool Engine::EnqueueNext(Cursor& cursor) {
 }
 
 void Engine::Enqueue(std::size_t device, const Work& work) {
-  GoPast(work, plan_.devices[device], enqueued_);
+  CompleteWork(work, plan_.devices[device], enqueued_);
   devices_->Enqueue(device, work);
 }
 

@@ -21,7 +21,6 @@
 #include "pipeline/engine/event_count.h"
 #include "pipeline/engine/run_history.h"
 #include "pipeline/plan/dependencies.h"
-#include "pipeline/plan/essential_needs.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/plan_cursor.h"
 #include "pipeline/plan/stage_cost.h"
@@ -102,8 +101,7 @@ class Engine {
 
   // Constant after construction.
   const Plan plan_;
-  const Dependencies dependencies_;
-  const EssentialNeeds needs_;
+  const Dependencies dependencies_;  // Reduced.
   const RunStep run_;
   const std::function<void(int)> on_worker_start_;
   const std::int64_t first_sample_;

@@ -25,18 +25,18 @@ class SharedProgress {
   }
   void Complete(const Step& step) {
     At(step.kind, step.stage).done += step.samples();
-    Pass(step);
+    At(step.kind, step.stage).passed += step.samples();
   }
-  void Pass(const Step& step) { At(step.kind, step.stage).passed += step.samples(); }
-  void PassForEver(const Operation& operation) {
-    At(operation.kind, operation.stage).passed = Progress::kForEver;
+  void Skip(const Step& step) { At(step.kind, step.stage).passed += step.samples(); }
+  void SkipRest(const Operation& operation) {
+    At(operation.kind, operation.stage).passed = Progress::kInfinity;
   }
 
-  /// Whether `needs` are met for the samples of `pattern`.
-  [[nodiscard]] bool Meets(std::span<const Need> needs, std::int64_t pattern) const {
+  /// Whether `dependencies` are met for the samples of `pattern`.
+  [[nodiscard]] bool Meets(std::span<const Dependency> dependencies, std::int64_t pattern) const {
     const std::int64_t before = pattern * samples_per_pattern_;
-    for (const Need& need : needs) {
-      if (At(need.kind, need.stage).passed < need.samples + before) return false;
+    for (const Dependency& dependency : dependencies) {
+      if (At(dependency.kind, dependency.stage).passed < dependency.samples + before) return false;
     }
     return true;
   }

@@ -12,16 +12,16 @@ namespace millrace::pipeline {
 /// Counts `work` as passed on a device whose operations are `order`. `Counters`: Progress or
 /// SharedProgress.
 template <typename Counters>
-void GoPast(const Work& work, const std::vector<Operation>& order, Counters& counters) {
+void CompleteWork(const Work& work, const std::vector<Operation>& order, Counters& counters) {
   switch (work.what) {
     case Work::What::kRun:
       counters.Complete(work.step);
       break;
-    case Work::What::kPass:
-      counters.Pass(work.step);
+    case Work::What::kSkip:
+      counters.Skip(work.step);
       break;
     case Work::What::kEnd:
-      for (const Operation& operation : order) counters.PassForEver(operation);
+      for (const Operation& operation : order) counters.SkipRest(operation);
       break;
   }
 }

@@ -51,12 +51,12 @@ class WorkerThreads final : public Devices {
   }
 
   void EndAdmission() override {
-    progress_.PassForEver({.kind = OperationKind::kForward, .stage = 0});
+    progress_.SkipRest({.kind = OperationKind::kForward, .stage = 0});
     changed_.Notify();
   }
 
-  bool Await(std::span<const Need> needs, std::int64_t pattern) override {
-    changed_.Await([&] { return stopped_ || progress_.Meets(needs, pattern); });
+  bool Await(std::span<const Dependency> dependencies, std::int64_t pattern) override {
+    changed_.Await([&] { return stopped_ || progress_.Meets(dependencies, pattern); });
     return !stopped_;
   }
 
@@ -89,7 +89,7 @@ class WorkerThreads final : public Devices {
       if (waits) changed_.Await([&] { return stopped_ || Ready(work); });
       if (stopped_) return;
       if (!Do(device, work, waits)) return Stop();
-      GoPast(work, options_.plan.devices[device], progress_);
+      CompleteWork(work, options_.plan.devices[device], progress_);
       changed_.Notify();
       if (work.what == Work::What::kEnd) return;
     }
@@ -97,11 +97,11 @@ class WorkerThreads final : public Devices {
 
   bool Do(std::size_t device, const Work& work, bool waited) {
     if (work.what == Work::What::kRun) return options_.run(device, work, waited);
-    return work.what != Work::What::kPass || !options_.pass || options_.pass(device, work);
+    return work.what != Work::What::kSkip || !options_.skip || options_.skip(device, work);
   }
 
   [[nodiscard]] bool Ready(const Work& work) const {
-    return progress_.Meets(work.needs, work.pattern);
+    return progress_.Meets(work.dependencies, work.pattern);
   }
 
   // Constant after construction.

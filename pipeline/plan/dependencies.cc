@@ -53,7 +53,7 @@ class Dependencies::Builder {
  public:
   Builder(const Plan& plan, const Dependencies& positions) : plan_(plan), positions_(positions) {}
 
-  [[nodiscard]] std::vector<Need> Of(const Operation& operation) && {
+  [[nodiscard]] std::vector<Dependency> Of(const Operation& operation) && {
     const std::int64_t first = operation.first;
     for (std::int64_t sample = first; sample < first + operation.count; ++sample) {
       switch (operation.kind) {
@@ -73,12 +73,12 @@ class Dependencies::Builder {
       // The version after the updates of the patterns before -lag, which cover all their samples.
       AddPatterns(kUpdate, operation.stage, -operation.weights.lag);
     }
-    return std::move(needs_);
+    return std::move(dependencies_);
   }
 
-  [[nodiscard]] std::vector<Need> OfAdmission(int in_pattern) && {
+  [[nodiscard]] std::vector<Dependency> OfAdmission(int in_pattern) && {
     AddRoom(0, in_pattern);
-    return std::move(needs_);
+    return std::move(dependencies_);
   }
 
  private:
@@ -92,11 +92,12 @@ class Dependencies::Builder {
   }
 
   void Raise(OperationKind kind, int stage, std::int64_t samples) {
-    const auto same = std::find_if(needs_.begin(), needs_.end(), [&](const Need& need) {
-      return need.kind == kind && need.stage == stage;
-    });
-    if (same == needs_.end()) {
-      needs_.push_back({kind, stage, samples});
+    const auto same =
+        std::find_if(dependencies_.begin(), dependencies_.end(), [&](const Dependency& dependency) {
+          return dependency.kind == kind && dependency.stage == stage;
+        });
+    if (same == dependencies_.end()) {
+      dependencies_.push_back({kind, stage, samples});
     } else {
       same->samples = std::max(same->samples, samples);
     }
@@ -144,7 +145,7 @@ class Dependencies::Builder {
 
   const Plan& plan_;
   const Dependencies& positions_;
-  std::vector<Need> needs_;
+  std::vector<Dependency> dependencies_;
 };
 
 Dependencies::Dependencies(const Plan& plan) : samples_per_pattern_(plan.samples_per_pattern) {
@@ -157,15 +158,16 @@ Dependencies::Dependencies(const Plan& plan) : samples_per_pattern_(plan.samples
       PlaceSamples(InOrder(plan, kind, stage), places_[static_cast<int>(kind)][stage]);
     }
   }
-  for (int sample = 0; sample < samples_per_pattern_; ++sample) {
-    admission_.push_back(Builder(plan, *this).OfAdmission(sample));
-  }
   for (const auto& order : plan.devices) {
-    auto& of_device = needs_.emplace_back();
+    auto& of_device = dependencies_.emplace_back();
     of_device.reserve(order.size());
     for (const Operation& operation : order) {
       of_device.push_back(Builder(plan, *this).Of(operation));
     }
+  }
+  auto& of_camera = dependencies_.emplace_back();
+  for (int sample = 0; sample < samples_per_pattern_; ++sample) {
+    of_camera.push_back(Builder(plan, *this).OfAdmission(sample));
   }
 }
 
@@ -181,9 +183,10 @@ Progress::Progress(const Plan& plan) : samples_per_pattern_(plan.samples_per_pat
   }
 }
 
-bool Progress::Meets(std::span<const Need> needs, std::int64_t pattern) const {
-  return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
-    return passed(need.kind, need.stage) >= need.samples + pattern * samples_per_pattern_;
+bool Progress::Meets(std::span<const Dependency> dependencies, std::int64_t pattern) const {
+  return std::all_of(dependencies.begin(), dependencies.end(), [&](const Dependency& dependency) {
+    return passed(dependency.kind, dependency.stage) >=
+           dependency.samples + pattern * samples_per_pattern_;
   });
 }
 

@@ -17,13 +17,17 @@ namespace millrace::pipeline {
 
 /// A dependency: in pattern p, `stage` must have passed `samples` + p k samples in its order of
 /// `kind`. Stage 0's forward is admission.
-struct Need {
+struct Dependency {
   OperationKind kind = OperationKind::kForward;
   int stage = 0;
   std::int64_t samples = 0;
 
-  friend bool operator==(const Need&, const Need&) = default;
+  friend bool operator==(const Dependency&, const Dependency&) = default;
 };
+
+/// By device and place in its order. The camera, which admits the samples of a pattern in turn, is
+/// one device more.
+using OrderedDependencies = std::vector<std::vector<std::vector<Dependency>>>;
 
 /// The dependencies of every operation of a plan, besides the operation before it on its device:
 ///   - Its input exists: a forward's inputs; a backward's activations (of sample t + lead) and
@@ -36,13 +40,18 @@ class Dependencies {
   /// REQUIRES: every stage has each kind of operation once for each sample of the pattern.
   explicit Dependencies(const Plan& plan);
 
+  /// The transitive reduction: without the dependencies that the device's order and the other
+  /// dependencies imply. It is as correct, and cheaper: each dependency on CUDA is an event.
+  /// REQUIRES: CheckPlan(plan) is OK; it is the plan of these dependencies.
+  [[nodiscard]] Dependencies Reduced(const Plan& plan) const;
+
   /// The dependencies of the operation at `place` in the order of `device`.
-  [[nodiscard]] std::span<const Need> of(std::size_t device, std::size_t place) const {
-    return needs_[device][place];
+  [[nodiscard]] std::span<const Dependency> of(std::size_t device, std::size_t place) const {
+    return dependencies_[device][place];
   }
   /// The dependencies of admitting sample `in_pattern` of a pattern.
-  [[nodiscard]] std::span<const Need> of_admission(int in_pattern) const {
-    return admission_[in_pattern];
+  [[nodiscard]] std::span<const Dependency> of_admission(int in_pattern) const {
+    return dependencies_.back()[in_pattern];
   }
   /// The number of samples on which `stage` has done `kind`, once it is done with `sample`: 1, 2
   /// ... in the order of the stage. A channel's ring is filled in that order.
@@ -52,8 +61,7 @@ class Dependencies {
   class Builder;
 
   int samples_per_pattern_;
-  std::vector<std::vector<std::vector<Need>>> needs_;
-  std::vector<std::vector<Need>> admission_;
+  OrderedDependencies dependencies_;
   // By kind, stage and sample of the pattern: the place in the stage's order, from 0.
   std::array<std::vector<std::vector<int>>, kOperationKinds> places_;
 };
@@ -62,7 +70,7 @@ class Dependencies {
 class Progress {
  public:
   /// A count beyond the end of any stream.
-  static constexpr std::int64_t kForEver = std::int64_t{1} << 62;
+  static constexpr std::int64_t kInfinity = std::int64_t{1} << 62;
 
   explicit Progress(const Plan& plan);
 
@@ -76,17 +84,18 @@ class Progress {
   }
   void Complete(const Step& step) {
     done_[static_cast<int>(step.kind)][step.stage] += step.samples();
-    Pass(step);
+    passed_[static_cast<int>(step.kind)][step.stage] += step.samples();
   }
-  void Pass(const Step& step) {
+  /// `step` will never run.
+  void Skip(const Step& step) {
     passed_[static_cast<int>(step.kind)][step.stage] += step.samples();
   }
   /// `operation` will never run again.
-  void PassForEver(const Operation& operation) {
-    passed_[static_cast<int>(operation.kind)][operation.stage] = kForEver;
+  void SkipRest(const Operation& operation) {
+    passed_[static_cast<int>(operation.kind)][operation.stage] = kInfinity;
   }
-  /// Whether `needs` are met for the samples of `pattern`.
-  [[nodiscard]] bool Meets(std::span<const Need> needs, std::int64_t pattern) const;
+  /// Whether `dependencies` are met for the samples of `pattern`.
+  [[nodiscard]] bool Meets(std::span<const Dependency> dependencies, std::int64_t pattern) const;
 
  private:
   std::int64_t samples_per_pattern_;

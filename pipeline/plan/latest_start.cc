@@ -65,10 +65,11 @@ void LatestStart::Restart(const PipelineState& state, double now) {
 bool LatestStart::Advance(const PipelineState& state, std::size_t d) {
   const PlanCursor& at = devices_[d].at;
   if (!at.filling()) {
-    const auto needs = dependencies_.of(d, at.place());
-    if (!progress_.Meets(needs, at.pattern())) return false;
+    const auto dependencies = dependencies_.of(d, at.place());
+    if (!progress_.Meets(dependencies, at.pattern())) return false;
     double start = free_at_[d];
-    for (const Need& need : needs) start = std::max(start, EndOf(need, at.pattern()));
+    for (const Dependency& dependency : dependencies)
+      start = std::max(start, EndOf(dependency, at.pattern()));
     free_at_[d] = start + state.means[d][at.place()];
   }
   Finish(d);
@@ -86,11 +87,11 @@ void LatestStart::Finish(std::size_t d) {
   at.Next();
 }
 
-// The end of the operation that `need` waits for; 0 if it has ended.
-double LatestStart::EndOf(const Need& need, std::int64_t pattern) const {
-  const std::int64_t position = need.samples + pattern * plan_.samples_per_pattern;
-  const std::int64_t index = position - before_.passed(need.kind, need.stage) - 1;
-  const std::vector<double>& ends = ends_[static_cast<int>(need.kind)][need.stage];
+// The end of the operation that `dependency` waits for; 0 if it has ended.
+double LatestStart::EndOf(const Dependency& dependency, std::int64_t pattern) const {
+  const std::int64_t position = dependency.samples + pattern * plan_.samples_per_pattern;
+  const std::int64_t index = position - before_.passed(dependency.kind, dependency.stage) - 1;
+  const std::vector<double>& ends = ends_[static_cast<int>(dependency.kind)][dependency.stage];
   return index >= 0 && index < std::ssize(ends) ? ends[index] : 0;
 }
 

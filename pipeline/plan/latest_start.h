@@ -47,7 +47,7 @@ class LatestStart {
   void Restart(const PipelineState& state, double now);
   bool Advance(const PipelineState& state, std::size_t d);
   void Finish(std::size_t d);
-  [[nodiscard]] double EndOf(const Need& need, std::int64_t pattern) const;
+  [[nodiscard]] double EndOf(const Dependency& dependency, std::int64_t pattern) const;
 
   // Constant after construction.
   const Plan& plan_;

@@ -52,29 +52,29 @@ class Simulation {
   // The samples of the whole stream; a count beyond every stream until the end is known.
   [[nodiscard]] std::int64_t samples() const { return end_; }
 
-  // The time at which the product that `need` waits for reaches the reader. Products of neighbours
-  // are copied first.
-  [[nodiscard]] double ReachesAt(const Need& need, std::int64_t position,
+  // The time at which the product that `dependency` waits for reaches the reader. Products of
+  // neighbours are copied first.
+  [[nodiscard]] double ReachesAt(const Dependency& dependency, std::int64_t position,
                                  const Step& reader) const {
-    const std::vector<double>& ends = ends_[static_cast<int>(need.kind)][need.stage];
+    const std::vector<double>& ends = ends_[static_cast<int>(dependency.kind)][dependency.stage];
     if (ends.empty()) return 0;
     const double end = ends[std::min<std::int64_t>(position, std::ssize(ends)) - 1];
-    const bool carried = need.kind == reader.kind && need.stage > 0 && reader.stage > 0 &&
-                         need.stage != reader.stage;
-    const bool forward = reader.kind == kForward && need.stage < reader.stage;
-    const bool backward = reader.kind == kBackward && need.stage > reader.stage;
+    const bool carried = dependency.kind == reader.kind && dependency.stage > 0 &&
+                         reader.stage > 0 && dependency.stage != reader.stage;
+    const bool forward = reader.kind == kForward && dependency.stage < reader.stage;
+    const bool backward = reader.kind == kBackward && dependency.stage > reader.stage;
     if (!carried || !(forward || backward)) return end;
-    return end + options_.costs[std::min(need.stage, reader.stage) - 1].copy;
+    return end + options_.costs[std::min(dependency.stage, reader.stage) - 1].copy;
   }
 
-  // The time at which the last of `needs` is met; nullopt while that is unknown.
-  [[nodiscard]] std::optional<double> MetAt(std::span<const Need> needs, std::int64_t pattern,
-                                            const Step& reader) const {
-    if (!progress_.Meets(needs, pattern)) return std::nullopt;
+  // The time at which the last of `dependencies` is met; nullopt while that is unknown.
+  [[nodiscard]] std::optional<double> MetAt(std::span<const Dependency> dependencies,
+                                            std::int64_t pattern, const Step& reader) const {
+    if (!progress_.Meets(dependencies, pattern)) return std::nullopt;
     double at = 0;
-    for (const Need& need : needs) {
-      const std::int64_t position = need.samples + pattern * plan_.samples_per_pattern;
-      if (position > 0) at = std::max(at, ReachesAt(need, position, reader));
+    for (const Dependency& dependency : dependencies) {
+      const std::int64_t position = dependency.samples + pattern * plan_.samples_per_pattern;
+      if (position > 0) at = std::max(at, ReachesAt(dependency, position, reader));
     }
     return at;
   }
@@ -121,14 +121,14 @@ class Simulation {
     bool moved = false;
     for (; !cursor.finished; at.Next()) {
       if (Finished(at)) {
-        for (const Operation& operation : at.order()) progress_.PassForEver(operation);
+        for (const Operation& operation : at.order()) progress_.SkipRest(operation);
         cursor.finished = true;
         return true;
       }
       if (at.filling()) continue;
       const Step step = at.step();
       if (!Exists(plan_, step, samples())) {
-        Pass(step);
+        Skip(step);
         continue;
       }
       const std::optional<double> met =
@@ -156,8 +156,8 @@ class Simulation {
     ends.insert(ends.end(), step.samples(), span.end);
   }
 
-  void Pass(const Step& step) {
-    progress_.Pass(step);
+  void Skip(const Step& step) {
+    progress_.Skip(step);
     auto& ends = ends_[static_cast<int>(step.kind)][step.stage];
     ends.insert(ends.end(), step.samples(), ends.empty() ? 0 : ends.back());
   }
@@ -196,7 +196,7 @@ class Simulation {
   // The end of each operation: by kind and stage, in the stage's order.
   std::array<std::vector<std::vector<double>>, kOperationKinds> ends_;
   double admitted_at_ = 0;
-  std::int64_t end_ = Progress::kForEver;
+  std::int64_t end_ = Progress::kInfinity;
 };
 
 // Long enough to fill any pipeline of that depth and then run in steady state. Whole patterns.

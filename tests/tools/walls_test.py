@@ -52,13 +52,13 @@ class WallsTest(unittest.TestCase):
         self.assertIn(f"{include}: No such file", compiled.stderr.replace("' file not found", ": No such file").replace("'", ""))
 
     def test_a_folder_sees_itself_and_what_it_links(self):
-        self.assert_seen("pipeline/plan/essential_needs.cc", "pipeline/plan/plan_checker.h")
-        self.assert_seen("pipeline/plan/essential_needs.cc", "base/check.h")
+        self.assert_seen("pipeline/plan/reduced_dependencies.cc", "pipeline/plan/plan_checker.h")
+        self.assert_seen("pipeline/plan/reduced_dependencies.cc", "base/check.h")
         self.assert_seen("pipeline/planner/cost_watch.cc", "pipeline/plan/plan.h")
 
     def test_a_plan_knows_no_planner_and_no_engine(self):
-        self.assert_not_seen("pipeline/plan/essential_needs.cc", "pipeline/planner/planner.h")
-        self.assert_not_seen("pipeline/plan/essential_needs.cc", "pipeline/engine/engine.h")
+        self.assert_not_seen("pipeline/plan/reduced_dependencies.cc", "pipeline/planner/planner.h")
+        self.assert_not_seen("pipeline/plan/reduced_dependencies.cc", "pipeline/engine/engine.h")
 
     def test_sources_of_frames_know_nothing_of_learning_and_the_reverse(self):
         self.assert_not_seen("ingest/frame/gap_detector.cc", "pipeline/learner/learner.h")

@@ -116,10 +116,10 @@ class VirtualTime {
     MutexLock lock(mu_);
     double start = free_at_[step.stage];
     if (step.stage == 0) start = std::max(start, arrivals_[step.first]);
-    for (const Need& need : NeedsOf(step)) {
-      const std::int64_t samples = need.samples + step.first;
+    for (const Dependency& dependency : DependenciesOf(step)) {
+      const std::int64_t samples = dependency.samples + step.first;
       if (samples <= 0) continue;
-      start = std::max(start, timeline_.of(need.kind, need.stage).at(samples - 1).end);
+      start = std::max(start, timeline_.of(dependency.kind, dependency.stage).at(samples - 1).end);
     }
     free_at_[step.stage] = start + CostOf(step);
     timeline_.Set(step, {start, free_at_[step.stage]});
@@ -136,7 +136,7 @@ class VirtualTime {
 
  private:
   // For plans of one sample a pattern.
-  [[nodiscard]] std::span<const Need> NeedsOf(const Step& step) const {
+  [[nodiscard]] std::span<const Dependency> DependenciesOf(const Step& step) const {
     if (step.stage == 0) return dependencies_.of_admission(0);
     const auto& order = plan_.devices[step.stage - 1];
     const auto place = std::find_if(order.begin(), order.end(), [&](const Operation& operation) {

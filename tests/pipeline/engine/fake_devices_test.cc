@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/plan/essential_needs.h"
+#include "pipeline/plan/dependencies.h"
 #include "pipeline/plan/plan_checker.h"
 #include "tests/pipeline/support/fake_devices.h"
 #include "tests/pipeline/support/schedule_cases.h"
@@ -104,26 +104,26 @@ TEST_P(FakeDevicesTest, AnyOrderThatTheRulesAllowGivesTheSameBits) {
 }
 
 // All needs of a plan: of its operations, and of admissions.
-template <typename Needs>
-std::vector<Edge> EdgesOf(const Plan& plan, const Needs& needs) {
+std::vector<Edge> EdgesOf(const Plan& plan, const Dependencies& dependencies) {
   std::vector<Edge> edges;
   for (std::size_t device = 0; device < plan.devices.size(); ++device) {
     for (std::size_t place = 0; place < plan.devices[device].size(); ++place) {
-      for (const Need& need : needs.of(device, place)) edges.push_back({device, place, need});
+      for (const Dependency& dependency : dependencies.of(device, place))
+        edges.push_back({device, place, dependency});
     }
   }
   for (int sample = 0; sample < plan.samples_per_pattern; ++sample) {
-    for (const Need& need : needs.of_admission(sample)) {
-      edges.push_back({Edge::kHost, static_cast<std::size_t>(sample), need});
+    for (const Dependency& dependency : dependencies.of_admission(sample)) {
+      edges.push_back({Edge::kHost, static_cast<std::size_t>(sample), dependency});
     }
   }
   return edges;
 }
 
 std::string Describe(const Plan& plan, const Edge& edge) {
-  const std::string what = "stage " + std::to_string(edge.need.stage) + " has done " +
-                           std::string(Name(edge.need.kind)) + " " +
-                           std::to_string(edge.need.samples) + " for ";
+  const std::string what = "stage " + std::to_string(edge.dependency.stage) + " has done " +
+                           std::string(Name(edge.dependency.kind)) + " " +
+                           std::to_string(edge.dependency.samples) + " for ";
   if (edge.device == Edge::kHost) return what + "admitting " + std::to_string(edge.place);
   return what + "\n" + PatternText(plan, &plan.devices[edge.device][edge.place]);
 }
@@ -145,7 +145,7 @@ class EdgesTest : public FakeDevicesTest {
 TEST_P(EdgesTest, WithoutAnyOneOfThemItGoesWrong) {
   for (const Plan& plan : Plans()) {
     const Outcome expected = Expected(plan, kSamples);
-    for (const Edge& edge : EdgesOf(plan, EssentialNeeds(plan, Dependencies(plan)))) {
+    for (const Edge& edge : EdgesOf(plan, Dependencies(plan).Reduced(plan))) {
       bool wrong = false;
       for (std::uint64_t seed = 0; !wrong && seed < 50; ++seed) {
         for (const bool late : {true, false}) {
@@ -162,7 +162,7 @@ TEST_P(EdgesTest, WhatIsLeftOutIsImplied) {
   for (const Plan& plan : Plans()) {
     const Outcome expected = Expected(plan, kSamples);
     const Dependencies all(plan);
-    const std::vector<Edge> told = EdgesOf(plan, EssentialNeeds(plan, all));
+    const std::vector<Edge> told = EdgesOf(plan, all.Reduced(plan));
     for (const Edge& edge : EdgesOf(plan, all)) {
       if (std::ranges::find(told, edge) != told.end()) continue;
       for (std::uint64_t seed = 0; seed < 5; ++seed) {

@@ -19,7 +19,7 @@ Work WorkOf(const Plan& plan, std::size_t place, Work::What what) {
   return {.what = what, .step = {.kind = operation.kind, .stage = 1}, .place = place};
 }
 
-TEST(WorkerThreadsTest, WorkThatIsPassedIsToldOfInItsTurn) {
+TEST(WorkerThreadsTest, SkippedWorkIsReportedInItsTurn) {
   const Plan plan =
       *MakePlan("sequential", {.shape = {.stages = 1, .skips = {}}, .costs = {StageCost()}});
   std::mutex mu;
@@ -32,26 +32,26 @@ TEST(WorkerThreadsTest, WorkThatIsPassedIsToldOfInItsTurn) {
   const auto devices = MakeWorkerThreads(
       {.plan = plan,
        .run = [&](std::size_t, const Work& work, bool) { return tell("run ", work); },
-       .pass = [&](std::size_t, const Work& work) { return tell("pass ", work); },
+       .skip = [&](std::size_t, const Work& work) { return tell("skip ", work); },
        .start = [](std::size_t) { return true; }});
   devices->Enqueue(0, WorkOf(plan, 0, Work::What::kRun));
-  devices->Enqueue(0, WorkOf(plan, 1, Work::What::kPass));
-  devices->Enqueue(0, WorkOf(plan, 2, Work::What::kPass));
+  devices->Enqueue(0, WorkOf(plan, 1, Work::What::kSkip));
+  devices->Enqueue(0, WorkOf(plan, 2, Work::What::kSkip));
   devices->Enqueue(0, {.what = Work::What::kEnd});
   devices->Join();
-  EXPECT_THAT(told, ElementsAre("run 0", "pass 1", "pass 2"));
+  EXPECT_THAT(told, ElementsAre("run 0", "skip 1", "skip 2"));
 }
 
-TEST(WorkerThreadsTest, APassThatFailsStopsEverything) {
+TEST(WorkerThreadsTest, ASkipThatFailsStopsEverything) {
   const Plan plan =
       *MakePlan("sequential", {.shape = {.stages = 1, .skips = {}}, .costs = {StageCost()}});
   std::atomic<int> runs = 0;
   const auto devices =
       MakeWorkerThreads({.plan = plan,
                          .run = [&](std::size_t, const Work&, bool) { return ++runs > 0; },
-                         .pass = [](std::size_t, const Work&) { return false; },
+                         .skip = [](std::size_t, const Work&) { return false; },
                          .start = [](std::size_t) { return true; }});
-  devices->Enqueue(0, WorkOf(plan, 0, Work::What::kPass));
+  devices->Enqueue(0, WorkOf(plan, 0, Work::What::kSkip));
   devices->Enqueue(0, WorkOf(plan, 1, Work::What::kRun));
   devices->Join();
   EXPECT_EQ(runs, 0);

@@ -16,8 +16,9 @@ std::int64_t Wanted(const Plan& plan, const Step& step, OperationKind kind, int 
   const auto& order = plan.devices.at(step.stage - 1);
   for (std::size_t place = 0; place < order.size(); ++place) {
     if (order[place].kind != step.kind) continue;
-    for (const Need& need : dependencies.of(step.stage - 1, place)) {
-      if (need.kind == kind && need.stage == stage) return need.samples + step.first;
+    for (const Dependency& dependency : dependencies.of(step.stage - 1, place)) {
+      if (dependency.kind == kind && dependency.stage == stage)
+        return dependency.samples + step.first;
     }
   }
   return 0;
@@ -60,8 +61,8 @@ TEST(DependenciesTest, ForwardsAndUpdatesOnTwoDevicesWaitForEachOther) {
   const std::size_t device = 4;  // Stage 1 goes backward there.
   ASSERT_EQ(plan.devices.at(device).at(1).kind, kUpdate);
   bool found = false;
-  for (const Need& need : dependencies.of(device, 1)) {
-    found = found || need == Need{kForward, 1, 4 + 1};
+  for (const Dependency& dependency : dependencies.of(device, 1)) {
+    found = found || dependency == Dependency{kForward, 1, 4 + 1};
   }
   EXPECT_TRUE(found) << "U1(6) waits for F1(10), which reads what it replaces";
 }

@@ -25,7 +25,7 @@ struct Edge {
 
   std::size_t device = 0;
   std::size_t place = 0;
-  Need need = {};
+  Dependency dependency = {};
 
   friend bool operator==(const Edge&, const Edge&) = default;
 };
@@ -65,14 +65,15 @@ class FakeDevices final : public Devices {
   void EndAdmission() override {
     while (!camera_.empty() && DoOne()) {
     }
-    progress_.PassForEver({.kind = OperationKind::kForward, .stage = 0});
+    progress_.SkipRest({.kind = OperationKind::kForward, .stage = 0});
   }
 
-  bool Await(std::span<const Need> needs, std::int64_t pattern) override {
+  bool Await(std::span<const Dependency> dependencies, std::int64_t pattern) override {
     const std::size_t in_pattern = admitted_++ % options_.plan.samples_per_pattern;
     const auto waits = [&] {
-      return std::ranges::any_of(
-          needs, [&](const Need& need) { return Waits(Edge::kHost, in_pattern, need, pattern); });
+      return std::ranges::any_of(dependencies, [&](const Dependency& dependency) {
+        return Waits(Edge::kHost, in_pattern, dependency, pattern);
+      });
     };
     while (!stopped_ && waits()) {
       if (!DoOne()) return Stuck();
@@ -92,13 +93,14 @@ class FakeDevices final : public Devices {
   }
 
  private:
-  [[nodiscard]] bool Waits(std::size_t device, std::size_t place, const Need& need,
+  [[nodiscard]] bool Waits(std::size_t device, std::size_t place, const Dependency& dependency,
                            std::int64_t pattern) const {
     const std::optional<Edge>& ignored = order_.ignored;
-    if (ignored && device == ignored->device && place == ignored->place && need == ignored->need) {
+    if (ignored && device == ignored->device && place == ignored->place &&
+        dependency == ignored->dependency) {
       return false;
     }
-    return !progress_.Meets({&need, 1}, pattern);
+    return !progress_.Meets({&dependency, 1}, pattern);
   }
 
   [[nodiscard]] std::vector<std::size_t> Runnable() const {
@@ -106,10 +108,10 @@ class FakeDevices final : public Devices {
     for (std::size_t device = 0; device < queues_.size(); ++device) {
       if (queues_[device].empty()) continue;
       const Work& work = queues_[device].front();
-      const auto waits = [&](const Need& need) {
-        return Waits(device, work.place, need, work.pattern);
+      const auto waits = [&](const Dependency& dependency) {
+        return Waits(device, work.place, dependency, work.pattern);
       };
-      if (std::ranges::none_of(work.needs, waits)) devices.push_back(device);
+      if (std::ranges::none_of(work.dependencies, waits)) devices.push_back(device);
     }
     if (!camera_.empty()) devices.push_back(queues_.size());
     return devices;
@@ -118,10 +120,10 @@ class FakeDevices final : public Devices {
   // What makes what the ignored need is about.
   [[nodiscard]] bool IsLate(std::size_t device) const {
     if (!order_.late || !order_.ignored) return false;
-    const Need& need = order_.ignored->need;
-    if (device == queues_.size()) return need.stage == 0;
+    const Dependency& dependency = order_.ignored->dependency;
+    if (device == queues_.size()) return dependency.stage == 0;
     const Step& step = queues_[device].front().step;
-    return step.kind == need.kind && step.stage == need.stage;
+    return step.kind == dependency.kind && step.stage == dependency.stage;
   }
 
   bool DoOne() {
@@ -148,7 +150,7 @@ class FakeDevices final : public Devices {
     if (work.what == Work::What::kRun) {
       stopped_ = stopped_ || !options_.run(device, work, /*waited=*/false);
     }
-    GoPast(work, options_.plan.devices[device], progress_);
+    CompleteWork(work, options_.plan.devices[device], progress_);
   }
 
   // No device can continue: a real device would wait without end.

@@ -99,7 +99,7 @@ std::size_t PlaceOf(const Plan& plan, const TimelineEvent& event) {
 
 // No operation begins before what it needs of other stages has ended. Of whole patterns: in a last
 // one that is not full, places in the order of a stage are passed without an operation.
-void ExpectNeedsMet(const Plan& plan, const std::vector<TimelineEvent>& events) {
+void ExpectDependenciesMet(const Plan& plan, const std::vector<TimelineEvent>& events) {
   const Dependencies dependencies(plan);
   // By kind and stage: when each of its samples was done, in the order of the stage.
   std::map<std::pair<OperationKind, int>, std::vector<double>> ends;
@@ -111,9 +111,9 @@ void ExpectNeedsMet(const Plan& plan, const std::vector<TimelineEvent>& events) 
   for (const TimelineEvent& event : events) {
     if (event.step.last >= whole) continue;
     const std::int64_t pattern = event.step.first / plan.samples_per_pattern;
-    for (const Need& need : dependencies.of(event.device, PlaceOf(plan, event))) {
-      const std::int64_t samples = need.samples + pattern * plan.samples_per_pattern;
-      const auto& of_stage = ends[{need.kind, need.stage}];
+    for (const Dependency& dependency : dependencies.of(event.device, PlaceOf(plan, event))) {
+      const std::int64_t samples = dependency.samples + pattern * plan.samples_per_pattern;
+      const auto& of_stage = ends[{dependency.kind, dependency.stage}];
       // Beyond the stream's end there is nothing to wait for; the camera is not recorded.
       if (samples <= 0 || samples > static_cast<std::int64_t>(of_stage.size())) continue;
       EXPECT_LE(of_stage[samples - 1], event.span.start) << ToString(event.step);
@@ -140,7 +140,7 @@ TEST_P(RecordedRun, AgreesWithItsPlan) {
     }
     EXPECT_EQ(steps, expected.at(device)) << "device " << device;
   }
-  if (recorded.phases.size() == 1) ExpectNeedsMet(recorded.phases[0].plan, recorded.events);
+  if (recorded.phases.size() == 1) ExpectDependenciesMet(recorded.phases[0].plan, recorded.events);
 }
 
 // What is laid beside the run holds the same operations in the same order.
