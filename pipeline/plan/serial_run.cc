@@ -73,12 +73,6 @@ class SerialRun {
 
 }  // namespace
 
-Plan WithoutBounds(Plan plan, int samples) {
-  for (StageRules& rules : plan.stages) rules.slots = rules.versions = samples + 1;
-  for (Channel& channel : plan.channels) channel.slots = channel.gradient_slots = samples;
-  return plan;
-}
-
 void RunSerially(const Plan& plan, std::int64_t samples, absl::FunctionRef<void(const Step&)> run) {
   SerialRun state(plan, samples);
   std::vector<PlanCursor> cursors = CursorsOf(plan);

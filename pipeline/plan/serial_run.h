@@ -11,13 +11,9 @@
 
 namespace millrace::pipeline {
 
-/// `plan` with room for `samples` samples in every channel and stage, and for as many versions of
-/// the weights. So no operation ever waits for room.
-[[nodiscard]] Plan WithoutBounds(Plan plan, int samples);
-
 /// Calls `run` for every operation that runs in a stream of `samples` samples, in an order that
-/// keeps each device's own. The buffers of `run` must be those of WithoutBounds(), or data may be
-/// overwritten before it is read. REQUIRES: CheckPlan(plan) is OK.
+/// keeps each device's own. It waits for no room: the buffers of `run` must hold all samples that
+/// are ahead, or data may be overwritten before it is read. REQUIRES: CheckPlan(plan) is OK.
 void RunSerially(const Plan& plan, std::int64_t samples, absl::FunctionRef<void(const Step&)> run);
 
 }  // namespace millrace::pipeline

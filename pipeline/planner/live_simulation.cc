@@ -12,10 +12,6 @@
 namespace millrace::pipeline {
 namespace {
 
-constexpr double kTolerance = 1e-3;
-// A margin so large that it has no effect.
-constexpr double kMostIntervals = 16;
-
 // The frames of a camera, behind a queue that drops its oldest frame. Frames become samples.
 class Camera {
  public:
@@ -82,27 +78,6 @@ absl::StatusOr<LiveFigures> SimulateLive(const Plan& plan, const LiveOptions& op
   std::nth_element(delays.begin(), delays.begin() + static_cast<std::ptrdiff_t>(p99), delays.end());
   figures.p99_delay = delays[p99];
   return figures;
-}
-
-absl::StatusOr<double> FindGateMargin(const Plan& plan, const LiveOptions& options) {
-  LiveOptions tried = options;
-  tried.gate_margin = std::nullopt;
-  MILLRACE_ASSIGN_OR_RETURN(const LiveFigures without, SimulateLive(plan, tried));
-  const double longest = kMostIntervals * options.interval;
-  double best_margin = longest;
-  double best_delay = without.mean_delay;
-  double margin = 0;
-  while (margin < longest) {
-    const double now = margin;
-    margin = margin * 1.5 + options.interval / 16;
-    tried.gate_margin = now;
-    MILLRACE_ASSIGN_OR_RETURN(const LiveFigures with, SimulateLive(plan, tried));
-    if (with.dropped_share > without.dropped_share + kTolerance) continue;
-    if (with.mean_delay >= best_delay) continue;
-    best_delay = with.mean_delay;
-    best_margin = now;
-  }
-  return best_margin;
 }
 
 }  // namespace millrace::pipeline

@@ -53,9 +53,4 @@ struct LiveSample {
 [[nodiscard]] absl::StatusOr<LiveFigures> SimulateLive(const Plan& plan,
                                                        const LiveOptions& options);
 
-/// The best gate margin among some that grow by halves. Only margins that drop no more frames than
-/// no gate, within a thousandth, are allowed; of these, the one with the shortest delay wins.
-/// Returns 16 intervals, which has the effect of no gate, if no margin shortens the delay.
-[[nodiscard]] absl::StatusOr<double> FindGateMargin(const Plan& plan, const LiveOptions& options);
-
 }  // namespace millrace::pipeline

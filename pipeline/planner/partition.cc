@@ -154,15 +154,6 @@ std::vector<StageCost> StageCosts(const std::vector<StageCost>& layers, const Cu
   return costs;
 }
 
-double Slowest(const std::vector<StageCost>& stages) {
-  double slowest = 0;
-  for (const StageCost& stage : stages) {
-    const bool last = &stage == &stages.back();
-    slowest = std::max({slowest, stage.total(), last ? 0.0 : 2 * stage.copy});
-  }
-  return slowest;
-}
-
 std::vector<StageCost> CostsOf(const std::vector<LayerCosts>& layers) {
   std::vector<StageCost> costs;
   costs.reserve(layers.size());

@@ -29,11 +29,12 @@ struct PartitionRequest {
   std::vector<StageHolds> holds = {};
 };
 
-/// The cuts into `stages` runs of consecutive layers with the least Slowest(), among those in which
-/// every stage fits into memory. Exact, by dynamic programming in at most O(stages * layers^2). Of
-/// equal cuts, returns the earliest. Fails with INVALID_ARGUMENT unless 1 <= stages <= layers.
-/// Fails with RESOURCE_EXHAUSTED if no cuts fit. The message names the layer that fits nowhere, or
-/// the number of devices or bytes that would be enough.
+/// The cuts into `stages` runs of consecutive layers whose slowest stage or link is fastest, among
+/// those in which every stage fits into memory. A link's load is its copy forward and back. Exact,
+/// by dynamic programming in at most O(stages * layers^2). Of equal cuts, returns the earliest.
+/// Fails with INVALID_ARGUMENT unless 1 <= stages <= layers. Fails with RESOURCE_EXHAUSTED if no
+/// cuts fit. The message names the layer that fits nowhere, or the number of devices or bytes that
+/// would be enough.
 [[nodiscard]] absl::StatusOr<Cuts> BestCuts(const PartitionRequest& request);
 
 /// BestCuts() without a memory limit.
@@ -42,9 +43,6 @@ struct PartitionRequest {
 /// The summed cost of each stage. Its copy is the copy of its last layer.
 [[nodiscard]] std::vector<StageCost> StageCosts(const std::vector<StageCost>& layers,
                                                 const Cuts& cuts);
-
-/// The largest load of all stages and cuts. A cut's load is its copy forward and back.
-[[nodiscard]] double Slowest(const std::vector<StageCost>& stages);
 
 /// The StageCost of each layer.
 [[nodiscard]] std::vector<StageCost> CostsOf(const std::vector<LayerCosts>& layers);

@@ -84,7 +84,7 @@ class Planner {
       if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
       MILLRACE_RETURN_IF_ERROR(Evaluate(request_, candidate));
       if (!closest_ || candidate.dropped_share < closest_->dropped_share) closest_ = candidate;
-      if (candidate.dropped_share > request_.tolerated_drops) continue;
+      if (candidate.dropped_share > kToleratedDrops) continue;
       if (!best || candidate.mean_delay < best->mean_delay) best = std::move(candidate);
     }
     return best;

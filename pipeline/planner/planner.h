@@ -21,6 +21,9 @@
 
 namespace millrace::pipeline {
 
+/// The share of dropped frames at which the rate still counts as held.
+inline constexpr double kToleratedDrops = 0.005;
+
 struct PlannerRequest {
   /// Times in the unit of `interval`.
   std::vector<LayerCosts> layers = {};
@@ -36,8 +39,6 @@ struct PlannerRequest {
   double spread = 0.1;
   /// Frames that may wait before the first stage.
   int queue = 2;
-  /// The share of dropped frames at which the rate still counts as held.
-  double tolerated_drops = 0.005;
   /// Cancels planning, between two candidate plans.
   std::stop_token stop = {};
 };

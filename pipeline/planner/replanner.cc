@@ -18,7 +18,6 @@ namespace {
 
 // A check takes a few medians. This is often enough for a camera, and the cost is negligible.
 constexpr int kPollsToALook = 16;
-constexpr int kMostDoubling = 16;
 // A tenth of a stage's share where both want the same core: planning does not slow the stages, and
 // still ends in about a second.
 constexpr int kNiceness = 10;
@@ -55,7 +54,7 @@ absl::StatusOr<PlannedPipeline> Judged(const PlannerRequest& request, PlannedPip
   running.effort = found.effort;
   running.costs = StageCosts(CostsOf(AtEffort(request.layers, found.effort)), running.cuts);
   MILLRACE_RETURN_IF_ERROR(Evaluate(request, running));
-  running.holds = running.dropped_share <= request.tolerated_drops;
+  running.holds = running.dropped_share <= kToleratedDrops;
   running.limit = found.limit;
   return running;
 }
@@ -99,12 +98,10 @@ absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request, const PlannedPip
 
 Replanner::Replanner(Options options, PlannedPipeline running)
     : share_(options.share),
-      longest_pause_(kMostDoubling * options.least_pause),
       clock_(*options.clock),
       watch_({.most_stages = options.request.devices, .share = options.share}),
       request_(std::move(options.request)),
-      running_(std::move(running)),
-      pause_(options.least_pause) {
+      running_(std::move(running)) {
   watch_.PlannedWith(StageCosts(CostsOf(request_.layers), running_.cuts), clock_.Now() + pause_);
 }
 
@@ -165,7 +162,7 @@ std::optional<Replan> Replanner::Take() {
 void Replanner::GoOnWith(const Replan& replan) {
   if (replan.switches) {
     if (before_ && SameWork(*before_, replan.pipeline)) {
-      pause_ = std::min(2 * pause_, longest_pause_);
+      pause_ = std::min(2 * pause_, kMaxPause);
     }
     before_ = running_;
   }

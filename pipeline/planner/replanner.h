@@ -52,15 +52,16 @@ struct Replan {
 /// The destructor cancels planning.
 class Replanner {
  public:
+  /// The minimum time between two plans. Each switch back to the previous plan doubles it.
+  /// Otherwise two plans would alternate if each changes the costs of its own stages.
+  static constexpr nanoseconds kMinPause = std::chrono::seconds(10);
+  static constexpr nanoseconds kMaxPause = 16 * kMinPause;
+
   struct Options {
     /// The request of the running plan, in milliseconds. Its function is called on another thread.
     PlannerRequest request;
     /// The movement of costs, as a share, that starts planning (CostWatch).
     double share = 0.25;
-    /// The minimum time between two plans. Each switch back to the previous plan doubles it, up to
-    /// sixteen times. Otherwise two plans would alternate if each changes the costs of its own
-    /// stages.
-    nanoseconds least_pause = std::chrono::seconds(10);
     const Clock* clock = &MonotonicClock();
   };
 
@@ -90,7 +91,6 @@ class Replanner {
 
   // Constant after construction.
   const double share_;
-  const nanoseconds longest_pause_;
   const Clock& clock_;
 
   // Self-synchronized.
@@ -100,7 +100,7 @@ class Replanner {
   PlannerRequest request_;
   PlannedPipeline running_;
   std::optional<PlannedPipeline> before_;  // The plan that ran before.
-  nanoseconds pause_;
+  nanoseconds pause_ = kMinPause;
   std::string why_;
   bool planning_ = false;
   int polls_ = 0;

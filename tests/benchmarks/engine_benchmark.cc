@@ -14,6 +14,7 @@
 #include "pipeline/plan/serial_run.h"
 #include "pipeline/schedules/schedules.h"
 #include "tests/benchmarks/report.h"
+#include "tests/pipeline/support/without_bounds.h"
 
 namespace millrace::benchmarks {
 namespace {

@@ -21,6 +21,7 @@
 #include "pipeline/planner/live_simulation.h"
 #include "pipeline/schedules/schedules.h"
 #include "tests/benchmarks/report.h"
+#include "tests/pipeline/support/gate_margin.h"
 
 namespace millrace::benchmarks {
 namespace {

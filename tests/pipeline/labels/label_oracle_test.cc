@@ -16,6 +16,7 @@
 #include "pipeline/labels/sample_window.h"
 #include "pipeline/plan/serial_run.h"
 #include "pipeline/stages/staged_network.h"
+#include "tests/pipeline/support/without_bounds.h"
 
 namespace millrace::pipeline {
 namespace {

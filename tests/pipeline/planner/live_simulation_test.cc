@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/pipeline/support/engine_runs.h"
+#include "tests/pipeline/support/gate_margin.h"
 
 namespace millrace::pipeline {
 namespace {

@@ -3,9 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/planner/block_partition.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/planner/scattered_partition.h"
+#include "tests/pipeline/planner/block_partition.h"
+#include "tests/pipeline/planner/slowest.h"
 
 namespace millrace::pipeline {
 namespace {

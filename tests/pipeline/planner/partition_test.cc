@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/pipeline/planner/slowest.h"
+
 namespace millrace::pipeline {
 namespace {
 

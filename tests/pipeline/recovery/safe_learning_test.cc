@@ -22,6 +22,7 @@
 #include "tests/pipeline/support/moving_waves.h"
 #include "tests/pipeline/support/small_chain.h"
 #include "tests/pipeline/support/small_runs.h"
+#include "tests/pipeline/support/without_bounds.h"
 
 namespace millrace::pipeline {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "pipeline/plan/plan_checker.h"
 #include "pipeline/plan/simulator.h"
-#include "pipeline/plan/version_difference.h"
+#include "tests/pipeline/schedules/version_difference.h"
 #include "tests/pipeline/support/engine_runs.h"
 #include "tests/pipeline/support/plan_figures.h"
 

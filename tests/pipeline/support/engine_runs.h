@@ -14,6 +14,7 @@
 #include "pipeline/plan/serial_run.h"
 #include "pipeline/schedules/schedules.h"
 #include "tests/pipeline/support/fake_stages.h"
+#include "tests/pipeline/support/without_bounds.h"
 
 namespace millrace::pipeline {
 

@@ -18,6 +18,7 @@
 #include "pipeline/plan/serial_run.h"
 #include "pipeline/stages/staged_network.h"
 #include "tests/pipeline/support/small_chain.h"
+#include "tests/pipeline/support/without_bounds.h"
 
 namespace millrace::pipeline {
 

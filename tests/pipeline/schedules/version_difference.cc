@@ -1,4 +1,4 @@
-#include "pipeline/plan/version_difference.h"
+#include "tests/pipeline/schedules/version_difference.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "pipeline/planner/block_partition.h"
+#include "tests/pipeline/planner/block_partition.h"
 
 #include <algorithm>
 #include <cstdlib>
