@@ -26,9 +26,9 @@ constexpr char kPrefix[] = "checkpoint-";
 constexpr char kKeptFile[] = "kept";
 constexpr char kAsideTime[] = "%E4Y%m%dT%H%M%E3SZ";
 /// Enough for the shapes of a million layers.
-constexpr std::uint64_t kMostManifestBytes = 64 << 20;
+constexpr std::uint64_t kMaxManifestBytes = 64 << 20;
 /// Two billion weights, and as many numbers of an optimizer.
-constexpr std::uint64_t kMostStageBytes = std::uint64_t{16} << 30;
+constexpr std::uint64_t kMaxStageBytes = std::uint64_t{16} << 30;
 
 std::chrono::nanoseconds WrittenAt(const std::string& path) {
   std::error_code ignored;
@@ -134,7 +134,7 @@ void RemoveLeftovers(const std::string& folder) {
 
 absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
   const std::string path = absl::StrCat(folder, "/", kManifestFile);
-  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostManifestBytes));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxManifestBytes));
   absl::StatusOr<CheckpointManifest> manifest = DecodeManifest(text);
   if (!manifest.ok()) {
     return absl::Status(manifest.status().code(),
@@ -147,7 +147,7 @@ absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
 
 absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const StageFile& expected) {
   const std::string path = absl::StrCat(folder, "/", expected.name);
-  if (expected.bytes > kMostStageBytes) {
+  if (expected.bytes > kMaxStageBytes) {
     return absl::DataLossError(absl::StrCat("the manifest says that ", path, " has ",
                                             expected.bytes, " bytes: no stage has so many"));
   }

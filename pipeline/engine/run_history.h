@@ -6,7 +6,8 @@
 //   device 0   F1(8)  B1(8)  U1(8)  F1(9) | B1(5)  U1(5)  F1(6)  B1(6) ...
 //                                         ^ the next one
 //
-// RunRecorder (run_recorder.h) keeps the first operations instead, to analyze a run afterwards.
+// OperationRecorder (operation_recorder.h) keeps the first operations instead, to analyze a run
+// afterwards.
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "pipeline/optim/optimizer.h"
 #include "pipeline/schedules/schedules.h"
-#include "pipeline/timeline/run_recorder.h"
+#include "pipeline/timeline/operation_recorder.h"
 
 namespace millrace::pipeline {
 
@@ -36,7 +36,7 @@ struct ReplayOptions {
   /// Seeds the random numbers of layers.
   std::uint64_t seed = 0;
   /// Records the operations; outlives the replay. May be null.
-  RunRecorder* recorder = nullptr;
+  OperationRecorder* recorder = nullptr;
 };
 
 struct ReplaySummary {

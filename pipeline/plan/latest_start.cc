@@ -9,7 +9,7 @@ using enum OperationKind;
 namespace {
 
 // An upper bound of the samples in flight: each is in a channel or kept by a stage.
-std::size_t MostInside(const Plan& plan) {
+std::size_t MaxInside(const Plan& plan) {
   int most = plan.samples_per_pattern;
   for (const Channel& channel : plan.channels) most += channel.slots + channel.gradient_slots;
   for (const StageRules& stage : plan.stages) most += stage.slots;
@@ -22,7 +22,7 @@ LatestStart::LatestStart(const Plan& plan, const Dependencies& dependencies)
     : plan_(plan), dependencies_(dependencies), before_(plan), progress_(plan) {
   for (auto& by_stage : ends_) {
     by_stage.resize(plan.stage_count() + 1);
-    for (std::vector<double>& ends : by_stage) ends.reserve(MostInside(plan));
+    for (std::vector<double>& ends : by_stage) ends.reserve(MaxInside(plan));
   }
 }
 

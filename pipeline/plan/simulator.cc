@@ -276,9 +276,7 @@ absl::StatusOr<SteadyFigures> Steady(const Plan& plan, const std::vector<StageCo
   SteadyFigures figures;
   figures.period = (spans[end].end - spans[begin].end) / (end - begin);
   for (int sample = begin; sample < end; ++sample) {
-    const double delay = spans[sample].end - arrivals[sample];
-    figures.delay += delay;
-    figures.longest_delay = std::max(figures.longest_delay, delay);
+    figures.delay += spans[sample].end - arrivals[sample];
   }
   figures.delay /= end - begin;
   figures.idle = busy.Idle(spans[begin].end, spans[end].end);

@@ -67,9 +67,8 @@ struct SimulationOptions {
 struct SteadyFigures {
   /// Mean time between two samples.
   double period = 0;
-  /// From arrival to prediction, at one sample each interval: the mean and the maximum.
+  /// Mean time from arrival to prediction, at one sample each interval.
   double delay = 0;
-  double longest_delay = 0;
   /// Idle share of the time of each device.
   std::vector<double> idle;
 };

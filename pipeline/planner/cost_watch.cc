@@ -21,7 +21,7 @@ double Movement(const std::vector<StageCost>& planned, const std::vector<StageCo
   return slowest > 0 ? most / slowest : 0;
 }
 
-CostWatch::CostWatch(const Options& options) : options_(options), times_(options.most_stages) {}
+CostWatch::CostWatch(const Options& options) : options_(options), times_(options.max_stages) {}
 
 void CostWatch::PlannedWith(std::vector<StageCost> planned, nanoseconds not_before) {
   MILLRACE_CHECK(planned.size() <= times_.size());
@@ -82,7 +82,7 @@ void CostWatch::Times::Forget() {
 
 std::optional<double> CostWatch::Times::MedianMs() const {
   const std::int64_t count = count_.load(std::memory_order_acquire);
-  if (count < kFewest) return std::nullopt;
+  if (count < kMinOperations) return std::nullopt;
   std::array<std::int64_t, kWindow> copy = {};
   const auto end = copy.begin() + std::min<std::int64_t>(count, kWindow);
   std::transform(nanoseconds_.begin(), nanoseconds_.begin() + (end - copy.begin()), copy.begin(),

@@ -32,14 +32,14 @@ class CostWatch {
  public:
   /// The length of the median's window, and the fewest operations that give a median.
   static constexpr int kWindow = 32;
-  static constexpr int kFewest = 16;
+  static constexpr int kMinOperations = 16;
   /// An operation has run "lately" if it ran within this number of samples. At the slowest
   /// learning, one sample in 64 is learned from.
   static constexpr std::int64_t kLately = 128;
 
   struct Options {
     /// Stages of the largest plan.
-    int most_stages = 1;
+    int max_stages = 1;
     /// The movement at which costs count as moved; 0: never.
     double share = 0.25;
   };

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/plural.h"
-#include "pipeline/planner/least_maximum.h"
+#include "pipeline/planner/min_max_partition.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -65,7 +65,7 @@ std::string BytesText(double bytes) {
 }
 
 // The fewest stages that fit, if all hold the same; -1 if no number of stages fits.
-int FewestStages(const Chain& chain, double limit) {
+int MinStages(const Chain& chain, double limit) {
   const int never = chain.length() + 1;
   std::vector<int> fewest(chain.length() + 1, never);
   fewest[0] = 0;
@@ -100,7 +100,7 @@ absl::Status DoesNotFit(const PartitionRequest& request, const Chain& chain) {
                      BytesText(chain.Bytes(request.stages - 1, layer, layer + 1).value),
                      " even alone on a device, which has ", BytesText(limit)));
   }
-  const LeastMaximum least = FindLeastMaximum(
+  const MinMaxPartition least = FindMinMaxPartition(
       chain.length(), request.stages,
       [&](int stage, int first, int end) { return chain.Bytes(stage, first, end); });
   std::string message =
@@ -108,7 +108,7 @@ absl::Status DoesNotFit(const PartitionRequest& request, const Chain& chain) {
                    BytesText(limit), ": the fullest needs ", BytesText(least.maximum), " at least");
   const bool alike = std::all_of(request.holds.begin(), request.holds.end(),
                                  [&](const auto& holds) { return holds == request.holds[0]; });
-  const int fewest = alike ? FewestStages(chain, limit) : -1;
+  const int fewest = alike ? MinStages(chain, limit) : -1;
   if (fewest > request.stages) absl::StrAppend(&message, "; ", fewest, " devices would do");
   return absl::ResourceExhaustedError(message);
 }
@@ -128,7 +128,7 @@ absl::StatusOr<Cuts> BestCuts(const PartitionRequest& request) {
                                                    "; ask for 1 to ", chain.length()));
   }
   MILLRACE_CHECK(request.holds.empty() || static_cast<int>(request.holds.size()) == request.stages);
-  LeastMaximum least = FindLeastMaximum(
+  MinMaxPartition least = FindMinMaxPartition(
       chain.length(), request.stages,
       [&](int stage, int first, int end) { return chain.Time(stage, first, end); });
   if (least.maximum == kNever) return DoesNotFit(request, chain);

@@ -19,7 +19,7 @@ namespace millrace::pipeline {
 namespace {
 
 constexpr double kShares[] = {1.0, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6};
-constexpr int kMostUpdateEvery = 64;
+constexpr int kMaxUpdateEvery = 64;
 
 absl::Status CheckRequest(const PlannerRequest& request) {
   if (!(request.interval > 0)) {
@@ -55,7 +55,7 @@ class Planner {
   explicit Planner(const PlannerRequest& request) : request_(request) {}
 
   absl::StatusOr<PlannedPipeline> Run() {
-    for (int every = 1; every <= kMostUpdateEvery; every *= 2) {
+    for (int every = 1; every <= kMaxUpdateEvery; every *= 2) {
       MILLRACE_ASSIGN_OR_RETURN(std::optional<PlannedPipeline> found, AtEffortOf({every}));
       if (found) return *std::move(found);
     }
@@ -126,7 +126,7 @@ class Planner {
     std::vector<MakeOne> kinds;
     for (double share : kShares) {
       kinds.emplace_back([this, share](ScheduleRequest& schedule) {
-        schedule.period = std::max(share * request_.interval, LeastPeriod(schedule.costs));
+        schedule.period = std::max(share * request_.interval, MinPeriod(schedule.costs));
         return MakePlan("one_f_one_b_star", schedule);
       });
     }
@@ -144,7 +144,7 @@ class Planner {
   [[nodiscard]] bool TooSlow(const PartitionRequest& partition, const Cuts& cuts,
                              const Effort& effort) const {
     const std::vector<StageCost> costs = StageCosts(CostsOf(partition.layers), cuts);
-    return effort.update_every != 0 && LeastPeriod(costs) > request_.interval;
+    return effort.update_every != 0 && MinPeriod(costs) > request_.interval;
   }
 
   // The plan of `make`, cut so that it fits into the memory; nullopt if it is too slow then. Cuts

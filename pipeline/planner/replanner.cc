@@ -99,7 +99,7 @@ absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request, const PlannedPip
 Replanner::Replanner(Options options, PlannedPipeline running)
     : share_(options.share),
       clock_(*options.clock),
-      watch_({.most_stages = options.request.devices, .share = options.share}),
+      watch_({.max_stages = options.request.devices, .share = options.share}),
       request_(std::move(options.request)),
       running_(std::move(running)) {
   watch_.PlannedWith(StageCosts(CostsOf(request_.layers), running_.cuts), clock_.Now() + pause_);

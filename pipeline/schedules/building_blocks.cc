@@ -68,12 +68,12 @@ void SizeStages(Plan& plan) {
   }
 }
 
-absl::Status CheckOption(std::string_view schedule, std::string_view option, int value, int least,
-                         int most) {
-  if (least <= value && value <= most) return absl::OkStatus();
+absl::Status CheckOption(std::string_view schedule, std::string_view option, int value, int min,
+                         int max) {
+  if (min <= value && value <= max) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("schedule ", std::string(schedule), ": ",
                                                  std::string(option), " is ", value,
-                                                 "; it must be ", least, " to ", most));
+                                                 "; it must be ", min, " to ", max));
 }
 
 }  // namespace millrace::pipeline

@@ -40,9 +40,9 @@ struct Slotted {
 /// Gives every stage the number of slots and versions that its order needs.
 void SizeStages(Plan& plan);
 
-/// Fails with INVALID_ARGUMENT, naming `schedule` and the option, unless `least` <= `value` <=
-/// `most`.
+/// Fails with INVALID_ARGUMENT, naming `schedule` and the option, unless `min` <= `value` <=
+/// `max`.
 [[nodiscard]] absl::Status CheckOption(std::string_view schedule, std::string_view option,
-                                       int value, int least, int most);
+                                       int value, int min, int max);
 
 }  // namespace millrace::pipeline

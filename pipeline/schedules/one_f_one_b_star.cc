@@ -49,7 +49,7 @@ std::vector<int> LagsThatKeep(const std::vector<StageCost>& costs, double period
 }  // namespace
 
 absl::StatusOr<Phases> OneFOneBStar(const ScheduleRequest& request) {
-  const double period = std::max(request.period, LeastPeriod(request.costs));
+  const double period = std::max(request.period, MinPeriod(request.costs));
   std::vector<int> lags = LagsThatKeep(request.costs, period);
   if (request.period == kEachStageAGroup) {
     int behind = request.shape.stages;

@@ -83,7 +83,7 @@ std::string_view ScheduleSummary(std::string_view name) {
   return schedule->summary;
 }
 
-double LeastPeriod(const std::vector<StageCost>& costs) {
+double MinPeriod(const std::vector<StageCost>& costs) {
   double least = 0;
   for (const StageCost& cost : costs) least = std::max(least, cost.total());
   return least;

@@ -92,6 +92,6 @@ using Phases = std::vector<Phase>;
 
 /// The shortest possible time between two samples with one device for each stage: that of the
 /// slowest stage.
-[[nodiscard]] double LeastPeriod(const std::vector<StageCost>& costs);
+[[nodiscard]] double MinPeriod(const std::vector<StageCost>& costs);
 
 }  // namespace millrace::pipeline

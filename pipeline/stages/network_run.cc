@@ -64,7 +64,7 @@ absl::StatusOr<Phases> PlanStages(const FirstInput& first, const std::string& sc
 absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
   std::unique_ptr<NetworkRun> run(new NetworkRun(std::move(options.network)));
   StagedNetwork& network = run->network_;
-  RunRecorder* const recorder = options.recorder;
+  OperationRecorder* const recorder = options.recorder;
   RunStep step = [&network](const Step& s) { network.Run(s); };
   if (recorder != nullptr) {
     recorder->Begin(options.phases.front().plan, options.phases.front().first_sample);

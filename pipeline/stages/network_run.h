@@ -15,7 +15,7 @@
 #include "pipeline/engine/phased_engine.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/staged_network.h"
-#include "pipeline/timeline/run_recorder.h"
+#include "pipeline/timeline/operation_recorder.h"
 
 namespace millrace::pipeline {
 
@@ -58,7 +58,7 @@ class NetworkRun {
     /// Called when a later phase begins, while no operation runs. May be empty.
     std::function<void()> on_switch = {};
     /// Records when each operation ran. May be null. Outlives the run.
-    RunRecorder* recorder = nullptr;
+    OperationRecorder* recorder = nullptr;
   };
 
   /// Fails as CheckPlan(). REQUIRES: as StagedNetwork's constructor.

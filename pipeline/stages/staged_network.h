@@ -19,7 +19,7 @@
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
 #include "pipeline/device/stage_devices.h"
-#include "pipeline/engine/stage_times.h"
+#include "pipeline/engine/stage_time_counters.h"
 #include "pipeline/nn/layer.h"
 #include "pipeline/nn/network_state.h"
 #include "pipeline/nn/stage.h"
@@ -187,7 +187,7 @@ class StagedNetwork {
 
   std::atomic<double> rate_scale_ = 1;
   std::atomic<std::int64_t> gradients_not_finite_ = 0;
-  StageTimes times_;
+  StageTimeCounters times_;
 
   // Only Switch() changes these, while no operation runs. The plan orders accesses to their
   // contents.

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/status.h"
-#include "pipeline/timeline/run_recorder.h"
+#include "pipeline/timeline/operation_recorder.h"
 #include "service/commands/plan/run_drawing.h"
 #include "service/terminal/cli_exit_codes.h"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostRecorded = 20'000;
 
 absl::Status Draw(const ReplayArguments& arguments, const pipeline::ReplaySummary& summary,
-                  const pipeline::RunRecorder& recorder) {
+                  const pipeline::OperationRecorder& recorder) {
   const RecordedRun run{.schedule = arguments.options.schedule,
                         .phases = summary.phases,
                         .samples = summary.samples,
@@ -41,7 +41,7 @@ absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
                             pipeline::RecomputeNamed(arguments.recompute));
   MILLRACE_RETURN_IF_ERROR(CheckDrawings(arguments.drawings, {"--out", options.output}));
   if (!arguments.drawings.any()) return pipeline::Replay(options);
-  pipeline::RunRecorder recorder(kMostRecorded);
+  pipeline::OperationRecorder recorder(kMostRecorded);
   options.recorder = &recorder;
   MILLRACE_ASSIGN_OR_RETURN(pipeline::ReplaySummary summary, pipeline::Replay(options));
   MILLRACE_RETURN_IF_ERROR(Draw(arguments, summary, recorder));

@@ -199,7 +199,7 @@ TEST_F(ReplayTest, EveryScheduleRunsAndGivesTheSameBitsTwice) {
 
 TEST_F(ReplayTest, RecorderSeesEveryOperationAndChangesNothing) {
   const NamedTensors unseen = ResultOf(Options("hybrid", {1, 2, 1}));
-  RunRecorder recorder(1000);
+  OperationRecorder recorder(1000);
   ReplayOptions options = Options("hybrid", {1, 2, 1});
   options.recorder = &recorder;
   const NamedTensors seen = ResultOf(options);

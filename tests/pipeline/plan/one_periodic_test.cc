@@ -64,7 +64,7 @@ ScheduleRequest RandomRequest(int stages, int most_copy, std::mt19937& random) {
             .copy = most_copy > 0 ? below(2 * most_copy + 1) / 2 : 0};
     all += cost.total();
   }
-  const double least = LeastPeriod(request.costs);
+  const double least = MinPeriod(request.costs);
   request.period = least + (all - least) * static_cast<double>(random() % 5) / 4;
   return request;
 }

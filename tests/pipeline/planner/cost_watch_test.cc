@@ -36,13 +36,13 @@ class CostWatchTest : public ::testing::Test {
     Work(stage, kUpdate, milliseconds(2), times);
   }
 
-  CostWatch watch_{{.most_stages = 4}};
+  CostWatch watch_{{.max_stages = 4}};
   std::int64_t next_[4][kOperationKinds] = {};
 };
 
 TEST_F(CostWatchTest, SaysNothingBeforeEveryStageHasWorkedOftenEnough) {
   WorkAsPlanned(1);
-  WorkAsPlanned(2, CostWatch::kFewest - 1);
+  WorkAsPlanned(2, CostWatch::kMinOperations - 1);
   EXPECT_FALSE(watch_.Measured());
   WorkAsPlanned(2, 1);
   EXPECT_TRUE(watch_.Measured());
@@ -109,7 +109,7 @@ TEST_F(CostWatchTest, WhatWasPlannedWithIsTheNewMeasure) {
 }
 
 TEST_F(CostWatchTest, WithoutAShareNothingMoves) {
-  CostWatch watch({.most_stages = 1, .share = 0});
+  CostWatch watch({.max_stages = 1, .share = 0});
   watch.PlannedWith({{.forward = 10}}, {});
   for (std::int64_t i = 0; i < 100; ++i) watch.Record({kForward, 1, i, i}, milliseconds(900));
   EXPECT_TRUE(watch.Measured());
@@ -141,7 +141,7 @@ TEST_F(CostWatchTest, ForgetsTheStagesThatWere) {
 
 TEST_F(CostWatchTest, WorkOnSeveralSamplesIsSharedByThem) {
   watch_.PlannedWith({{.forward = 10, .backward = 10, .update = 10}}, {});
-  for (std::int64_t i = 0; i < CostWatch::kFewest; ++i) {
+  for (std::int64_t i = 0; i < CostWatch::kMinOperations; ++i) {
     for (const OperationKind kind : {kForward, kBackward, kUpdate}) {
       watch_.Record({kind, 1, 4 * i, 4 * i + 3}, milliseconds(60));
     }

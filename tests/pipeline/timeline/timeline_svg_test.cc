@@ -23,7 +23,7 @@ Drawn Draw(const std::string& schedule, int stages, StageCost cost) {
   ScheduleRequest request = RequestOf({.stages = stages, .skips = {}});
   request.costs.assign(stages, cost);
   Drawn drawn{.plan = *MakePlan(schedule, request)};
-  drawn.events = *SimulatedEvents(drawn.plan, request.costs, LeastPeriod(request.costs),
+  drawn.events = *SimulatedEvents(drawn.plan, request.costs, MinPeriod(request.costs),
                                   SamplesToDraw(drawn.plan));
   drawn.copies = CopiesOf(drawn.plan, request.costs, drawn.events);
   return drawn;

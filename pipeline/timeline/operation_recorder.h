@@ -14,18 +14,18 @@
 
 namespace millrace::pipeline {
 
-/// The first `most_operations` operations of each device. Recording takes no lock and allocates
+/// The first `max_operations` operations of each device. Recording takes no lock and allocates
 /// nothing: each device writes to its own memory, which is allocated before it runs.
 ///
 /// One thread for each device may run recorded operations, as in an engine. Call Begin(), events()
 /// and left_out() only while nothing runs. Must outlive the recorded run.
-class RunRecorder {
+class OperationRecorder {
  public:
-  /// REQUIRES: most_operations > 0. `clock` outlives the recorder.
-  explicit RunRecorder(std::size_t most_operations, const Clock& clock = MonotonicClock());
+  /// REQUIRES: max_operations > 0. `clock` outlives the recorder.
+  explicit OperationRecorder(std::size_t max_operations, const Clock& clock = MonotonicClock());
 
-  RunRecorder(const RunRecorder&) = delete;
-  RunRecorder& operator=(const RunRecorder&) = delete;
+  OperationRecorder(const OperationRecorder&) = delete;
+  OperationRecorder& operator=(const OperationRecorder&) = delete;
 
   /// The run continues with `plan`, whose sample 0 is sample `first_sample` of the stream.
   void Begin(const Plan& plan, std::int64_t first_sample);
@@ -57,7 +57,7 @@ class RunRecorder {
   void Note(Step step, nanoseconds start, nanoseconds end);
 
   // Constant after construction.
-  const std::size_t most_operations_;
+  const std::size_t max_operations_;
   const Clock& clock_;
 
   // For the running plan; constant while it runs.

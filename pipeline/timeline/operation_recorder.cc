@@ -1,4 +1,4 @@
-#include "pipeline/timeline/run_recorder.h"
+#include "pipeline/timeline/operation_recorder.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,12 +15,12 @@ double Milliseconds(nanoseconds time) {
 
 }  // namespace
 
-RunRecorder::RunRecorder(std::size_t most_operations, const Clock& clock)
-    : most_operations_(most_operations), clock_(clock) {
-  MILLRACE_CHECK(most_operations > 0);
+OperationRecorder::OperationRecorder(std::size_t max_operations, const Clock& clock)
+    : max_operations_(max_operations), clock_(clock) {
+  MILLRACE_CHECK(max_operations > 0);
 }
 
-void RunRecorder::Begin(const Plan& plan, std::int64_t first_sample) {
+void OperationRecorder::Begin(const Plan& plan, std::int64_t first_sample) {
   samples_per_pattern_ = plan.samples_per_pattern;
   first_sample_ = first_sample;
   for (auto& by_stage : device_of_) {
@@ -32,10 +32,10 @@ void RunRecorder::Begin(const Plan& plan, std::int64_t first_sample) {
     }
   }
   if (tracks_.size() < plan.devices.size()) tracks_.resize(plan.devices.size());
-  for (Track& track : tracks_) track.entries.resize(most_operations_);
+  for (Track& track : tracks_) track.entries.resize(max_operations_);
 }
 
-RunStep RunRecorder::Recording(RunStep run) {
+RunStep OperationRecorder::Recording(RunStep run) {
   return [this, run = std::move(run)](const Step& step) {
     const nanoseconds start = clock_.Now();
     run(step);
@@ -43,11 +43,11 @@ RunStep RunRecorder::Recording(RunStep run) {
   };
 }
 
-void RunRecorder::Note(Step step, nanoseconds start, nanoseconds end) {
+void OperationRecorder::Note(Step step, nanoseconds start, nanoseconds end) {
   const std::size_t device =
       device_of_[static_cast<int>(step.kind)][step.stage][step.first % samples_per_pattern_];
   Track& track = tracks_[device];
-  if (track.used == most_operations_) {
+  if (track.used == max_operations_) {
     ++track.left_out;
     return;
   }
@@ -56,7 +56,7 @@ void RunRecorder::Note(Step step, nanoseconds start, nanoseconds end) {
   track.entries[track.used++] = {step, start, end};
 }
 
-std::vector<TimelineEvent> RunRecorder::events() const {
+std::vector<TimelineEvent> OperationRecorder::events() const {
   nanoseconds first = nanoseconds::max();
   for (const Track& track : tracks_) {
     if (track.used > 0) first = std::min(first, track.entries.front().start);
@@ -73,7 +73,7 @@ std::vector<TimelineEvent> RunRecorder::events() const {
   return events;
 }
 
-std::int64_t RunRecorder::left_out() const {
+std::int64_t OperationRecorder::left_out() const {
   std::int64_t left_out = 0;
   for (const Track& track : tracks_) left_out += track.left_out;
   return left_out;

@@ -1,4 +1,4 @@
-#include "pipeline/engine/stage_times.h"
+#include "pipeline/engine/stage_time_counters.h"
 
 #include <thread>
 
@@ -11,8 +11,8 @@ namespace {
 using ::testing::ElementsAre;
 using enum OperationKind;
 
-TEST(StageTimesTest, TellsPredictingFromLearning) {
-  StageTimes times(/*most_stages=*/3);
+TEST(StageTimeCountersTest, TellsPredictingFromLearning) {
+  StageTimeCounters times(/*max_stages=*/3);
   times.Add({.kind = kForward, .stage = 1}, nanoseconds(5));
   times.Add({.kind = kForward, .stage = 1}, nanoseconds(2));
   times.Add({.kind = kBackward, .stage = 2}, nanoseconds(11));
@@ -21,8 +21,8 @@ TEST(StageTimesTest, TellsPredictingFromLearning) {
                                        StageTime{.learning = nanoseconds(12)}));
 }
 
-TEST(StageTimesTest, StagesAddAtTheSameTime) {
-  StageTimes times(/*most_stages=*/1);
+TEST(StageTimeCountersTest, StagesAddAtTheSameTime) {
+  StageTimeCounters times(/*max_stages=*/1);
   {
     const auto add = [&times](OperationKind kind) {
       for (int i = 0; i < 1000; ++i) times.Add({.kind = kind, .stage = 1}, nanoseconds(1));

@@ -1,4 +1,4 @@
-// The dynamic program behind exact cuts: runs of a sequence with the least maximum of their loads.
+// The dynamic program behind exact cuts: cuts a sequence into runs whose largest load is smallest.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct RunLoad {
 };
 
 /// The begins of runs 2, 3 ..., and the maximum of all loads: kNever if no partition is allowed.
-struct LeastMaximum {
+struct MinMaxPartition {
   std::vector<int> begins;
   double maximum = kNever;
 };
@@ -28,7 +28,7 @@ struct LeastMaximum {
 /// best[r][e] = min over b of max(best[r - 1][b], load(r - 1, b, e)): O(runs * length^2), less
 /// where floors end the search early. REQUIRES: 1 <= runs <= length.
 template <typename Load>
-LeastMaximum FindLeastMaximum(int length, int runs, const Load& load) {
+MinMaxPartition FindMinMaxPartition(int length, int runs, const Load& load) {
   std::vector<std::vector<double>> best(runs + 1, std::vector<double>(length + 1, kNever));
   std::vector<std::vector<int>> begin(runs + 1, std::vector<int>(length + 1, 0));
   best[0][0] = 0;
@@ -45,9 +45,9 @@ LeastMaximum FindLeastMaximum(int length, int runs, const Load& load) {
   for (int run = 1; run <= runs; ++run) {
     for (int end = run; end <= length - (runs - run); ++end) fill(run, end);
   }
-  LeastMaximum least{.begins = std::vector<int>(runs - 1), .maximum = best[runs][length]};
-  for (int run = runs, end = length; run > 1; --run) least.begins[run - 2] = end = begin[run][end];
-  return least;
+  MinMaxPartition found{.begins = std::vector<int>(runs - 1), .maximum = best[runs][length]};
+  for (int run = runs, end = length; run > 1; --run) found.begins[run - 2] = end = begin[run][end];
+  return found;
 }
 
 }  // namespace millrace::pipeline

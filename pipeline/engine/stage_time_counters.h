@@ -12,13 +12,13 @@
 namespace millrace::pipeline {
 
 /// Thread-safe. Add() takes no lock and allocates nothing.
-class StageTimes {
+class StageTimeCounters {
  public:
-  /// `most_stages`: the largest number of stages.
-  explicit StageTimes(std::size_t most_stages) : times_(most_stages) {}
+  /// `max_stages`: the largest number of stages.
+  explicit StageTimeCounters(std::size_t max_stages) : times_(max_stages) {}
 
-  StageTimes(const StageTimes&) = delete;
-  StageTimes& operator=(const StageTimes&) = delete;
+  StageTimeCounters(const StageTimeCounters&) = delete;
+  StageTimeCounters& operator=(const StageTimeCounters&) = delete;
 
   /// Adds `took` to the stage of `step`. REQUIRES: its stage is at most the largest number of
   /// stages.

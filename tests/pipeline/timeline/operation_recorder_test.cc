@@ -1,6 +1,6 @@
 // A recorded run has every operation in the plan's order, one at a time on its device, after the
 // operations whose results it reads.
-#include "pipeline/timeline/run_recorder.h"
+#include "pipeline/timeline/operation_recorder.h"
 
 #include <algorithm>
 #include <map>
@@ -36,7 +36,7 @@ Recorded Record(const std::string& schedule, std::size_t most = 10'000) {
   ScheduleRequest request = RequestOf(ShapeWithSkips(3));
   request.switch_at = 20;
   Recorded recorded{.phases = *MakePhases(schedule, request)};
-  RunRecorder recorder(most);
+  OperationRecorder recorder(most);
   recorder.Begin(recorded.phases[0].plan, 0);
   auto engine = PhasedEngine::Start(
       {.phases = recorded.phases,
@@ -162,7 +162,7 @@ TEST_P(RecordedRun, HasTheSameOperationsOnPaper) {
 INSTANTIATE_TEST_SUITE_P(AllSchedules, RecordedRun, ::testing::ValuesIn(ScheduleNames()),
                          [](const auto& test) { return test.param; });
 
-TEST(RunRecorderTest, KeepsTheFirstOperationsAndCountsTheOthers) {
+TEST(OperationRecorderTest, KeepsTheFirstOperationsAndCountsTheOthers) {
   const Recorded all = Record("partime");
   const Recorded few = Record("partime", 5);
   EXPECT_THAT(few.events, SizeIs(3 * 5));
@@ -170,9 +170,9 @@ TEST(RunRecorderTest, KeepsTheFirstOperationsAndCountsTheOthers) {
   EXPECT_EQ(few.events[0].step, (Step{kForward, 1, 0, 0}));
 }
 
-TEST(RunRecorderTest, CountsTimeFromTheFirstOperation) {
+TEST(OperationRecorderTest, CountsTimeFromTheFirstOperation) {
   FakeClock clock(std::chrono::seconds(7));
-  RunRecorder recorder(10, clock);
+  OperationRecorder recorder(10, clock);
   recorder.Begin(PlanOf("sequential", 2), 100);
   const RunStep run =
       recorder.Recording([&](const Step&) { clock.Advance(std::chrono::milliseconds(2)); });
