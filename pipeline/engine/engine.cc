@@ -47,16 +47,20 @@ Engine::Engine(Options options)
       run_(std::move(options.run)),
       on_worker_start_(std::move(options.on_worker_start)),
       first_sample_(options.first_sample),
+      clock_(*options.clock),
+      observers_(std::move(options.observers)),
       enqueued_(plan_),
       gate_(options.gate_costs.empty()
                 ? nullptr
                 : std::make_unique<AdmissionGate>(plan_, std::move(options.gate_costs))) {
   MILLRACE_CHECK(run_ != nullptr);
   for (const PlanCursor& at : CursorsOf(plan_)) cursors_.push_back({.at = at});
-  if (options.history == nullptr) return;
-  for (std::size_t device = 0; device < plan_.devices.size(); ++device) {
-    history_.push_back(&options.history->RingOf(device));
-  }
+  if (gate_ == nullptr) return;
+  observers_.push_back([this](const PastOperation& operation, bool /*worked*/) {
+    gate_->Ended(operation.device, operation.step, Seconds(operation.end));
+    ++ends_;
+    ended_.Notify();
+  });
 }
 
 // Waits until the camera's channels have a free slot for the next sample, and returns its number.
@@ -80,7 +84,7 @@ void Engine::AwaitGate() {
   held_ = false;
   for (;;) {
     const std::int64_t ends = ends_;  // Read before Opens(), so that no later end is missed.
-    const double now = Seconds(MonotonicClock().Now());
+    const double now = Seconds(clock_.Now());
     const double opens = gate_->Opens(now);
     if (opens <= now || stopped_) return;
     held_ = true;
@@ -163,27 +167,20 @@ bool Engine::StartDevice(std::size_t device) {
 
 bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
   return Guarded(work.step, [&] {
-    if (gate_ == nullptr && history_.empty()) return run_(work.step);
-    RunTimed(device, work, waited);
+    if (observers_.empty()) {
+      run_(work.step);
+      return;
+    }
+    PastOperation operation{.device = device, .step = work.step, .start = clock_.Now()};
+    operation.step.first += first_sample_;
+    operation.step.last += first_sample_;
+    if (gate_ != nullptr) {
+      gate_->Started({plan_, device, work.place, work.period}, Seconds(operation.start), waited);
+    }
+    const bool worked = run_(work.step);
+    operation.end = clock_.Now();
+    for (const ObserveOperation& observe : observers_) observe(operation, worked);
   });
-}
-
-void Engine::RunTimed(std::size_t device, const Work& work, bool waited) {
-  const nanoseconds start = MonotonicClock().Now();
-  if (gate_ != nullptr) {
-    gate_->Started({plan_, device, work.place, work.period}, Seconds(start), waited);
-  }
-  run_(work.step);
-  const nanoseconds end = MonotonicClock().Now();
-  if (!history_.empty()) {
-    const Step in_stream{work.step.kind, work.step.stage, work.step.first + first_sample_,
-                         work.step.last + first_sample_};
-    history_[device]->Note(in_stream, start, end);
-  }
-  if (gate_ == nullptr) return;
-  gate_->Ended(device, work.step, Seconds(end));
-  ++ends_;
-  ended_.Notify();
 }
 
 // An exception from `call` stops the engine. Returns whether `call` threw none.

@@ -15,21 +15,23 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "pipeline/engine/admission_gate.h"
 #include "pipeline/engine/devices.h"
 #include "pipeline/engine/event_count.h"
-#include "pipeline/engine/run_history.h"
 #include "pipeline/plan/dependencies.h"
+#include "pipeline/plan/past_operation.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/plan_cursor.h"
 #include "pipeline/plan/stage_cost.h"
 
 namespace millrace::pipeline {
 
-/// Runs one operation, on the thread of the operation's device. If it throws, the engine stops,
-/// with the code of a StepError (step_error.h), or INTERNAL.
-using RunStep = std::function<void(const Step&)>;
+/// Runs one operation, on the thread of the operation's device. Returns whether it did any work,
+/// for observers. If it throws, the engine stops, with the code of a StepError (step_error.h), or
+/// INTERNAL.
+using RunStep = std::function<bool(const Step&)>;
 
 /// A running pipeline. Admit() and Drain() are for one thread; the rest is thread-safe. Without a
 /// Drain(), the destructor discards the operations in flight.
@@ -44,10 +46,12 @@ class Engine {
     /// inside (admission_gate.h). Empty: no gate.
     std::vector<StageCost> gate_costs = {};
     MakeDevices make_devices = MakeWorkerThreads;
-    /// Records each operation; outlives the engine. May be null.
-    RunHistory* history = nullptr;
-    /// The number of the plan's sample 0 in the history.
+    /// Called in turn after each operation. Without observers or a gate, no operation is timed.
+    std::vector<ObserveOperation> observers = {};
+    /// The stream's number of the plan's sample 0, for the observers.
     std::int64_t first_sample = 0;
+    /// Times the operations; outlives the engine.
+    const Clock* clock = &MonotonicClock();
   };
 
   /// Checks the plan and starts the devices. Fails as CheckPlan() does.
@@ -94,7 +98,6 @@ class Engine {
   void Enqueue(std::size_t device, const Work& work);
   bool StartDevice(std::size_t device);
   bool RunWork(std::size_t device, const Work& work, bool waited);
-  void RunTimed(std::size_t device, const Work& work, bool waited);
   bool Guarded(const Step& step, absl::FunctionRef<void()> call);
   [[nodiscard]] absl::Status failure() const ABSL_LOCKS_EXCLUDED(mu_);
   void Fail(absl::Status cause) ABSL_LOCKS_EXCLUDED(mu_);
@@ -105,7 +108,8 @@ class Engine {
   const RunStep run_;
   const std::function<void(int)> on_worker_start_;
   const std::int64_t first_sample_;
-  std::vector<OperationRing*> history_;  // By device; empty without a history.
+  const Clock& clock_;
+  std::vector<ObserveOperation> observers_;  // The gate's is the last.
 
   // For the thread that admits.
   Progress enqueued_;

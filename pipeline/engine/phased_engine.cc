@@ -26,13 +26,16 @@ absl::StatusOr<std::unique_ptr<PhasedEngine>> PhasedEngine::Start(Options option
 absl::Status PhasedEngine::Begin(std::size_t phase) {
   phase_ = phase;
   engine_.reset();
+  std::vector<ObserveOperation> observers = observers_;
+  observers.push_back(history_.Observer(phases_[phase].plan.devices.size()));
   MILLRACE_ASSIGN_OR_RETURN(engine_, Engine::Start({.plan = phases_[phase].plan,
                                                     .run = run_,
                                                     .on_worker_start = on_worker_start_,
                                                     .gate_costs = gate_costs_,
                                                     .make_devices = make_devices_,
-                                                    .history = &history_,
-                                                    .first_sample = phases_[phase].first_sample}));
+                                                    .observers = std::move(observers),
+                                                    .first_sample = phases_[phase].first_sample,
+                                                    .clock = &clock_}));
   return absl::OkStatus();
 }
 

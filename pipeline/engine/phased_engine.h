@@ -32,6 +32,9 @@ class PhasedEngine {
     MakeDevices make_devices = MakeWorkerThreads;
     /// Called before each phase except the first, on the thread of Admit(), while nothing runs.
     std::function<void(const Phase&)> on_switch = {};
+    /// As in Engine, for all phases.
+    std::vector<ObserveOperation> observers = {};
+    const Clock* clock = &MonotonicClock();
   };
 
   /// Checks all plans and starts the first. The stream's numbers start at the first phase's first
@@ -71,6 +74,8 @@ class PhasedEngine {
         on_worker_start_(std::move(options.on_worker_start)),
         on_switch_(std::move(options.on_switch)),
         make_devices_(std::move(options.make_devices)),
+        observers_(std::move(options.observers)),
+        clock_(*options.clock),
         gate_costs_(std::move(options.gate_costs)),
         phases_(std::move(options.phases)),
         next_sample_(phases_.front().first_sample) {}
@@ -86,6 +91,8 @@ class PhasedEngine {
   const std::function<void(int)> on_worker_start_;
   const std::function<void(const Phase&)> on_switch_;
   const MakeDevices make_devices_;
+  const std::vector<ObserveOperation> observers_;
+  const Clock& clock_;
   std::vector<StageCost> gate_costs_;
   Phases phases_;
   std::size_t phase_ = 0;

@@ -1,14 +1,19 @@
 #include "pipeline/engine/run_history.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::pipeline {
 
 // A thread that reads a value stored here also sees that its operation was begun.
 void OperationRing::Note(const Step& step, nanoseconds start, nanoseconds end) {
   const std::int64_t number = begun_.load(std::memory_order_relaxed);
+  if (keeps_first_ && number == size()) {
+    left_out_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   begun_.store(number + 1, std::memory_order_relaxed);
-  Place& place = places_[number % kPlaces];
+  Place& place = places_[number % size()];
   place.kind.store(step.kind, std::memory_order_release);
   place.stage.store(step.stage, std::memory_order_release);
   place.first.store(step.first, std::memory_order_release);
@@ -19,7 +24,7 @@ void OperationRing::Note(const Step& step, nanoseconds start, nanoseconds end) {
 }
 
 PastOperation OperationRing::Read(std::int64_t number, std::size_t device) const {
-  const Place& place = places_[number % kPlaces];
+  const Place& place = places_[number % size()];
   return {.device = device,
           .step = {.kind = place.kind.load(std::memory_order_acquire),
                    .stage = place.stage.load(std::memory_order_acquire),
@@ -36,17 +41,21 @@ void OperationRing::Since(nanoseconds since, std::size_t device,
   const std::int64_t noted = noted_.load(std::memory_order_acquire);
   for (std::int64_t number = noted - 1; number >= 0; --number) {
     const PastOperation operation = Read(number, device);
-    const bool overwritten = number < begun_.load(std::memory_order_acquire) - kPlaces;
+    const bool overwritten = number < begun_.load(std::memory_order_acquire) - size();
     if (overwritten || operation.end < since) break;
     operations.push_back(operation);
   }
   std::reverse(operations.begin() + static_cast<std::ptrdiff_t>(before), operations.end());
 }
 
-OperationRing& RunHistory::RingOf(std::size_t device) {
+ObserveOperation RunHistory::Observer(std::size_t devices) {
   const MutexLock lock(mu_);
-  while (rings_.size() <= device) rings_.emplace_back();
-  return rings_[device];
+  while (rings_.size() < devices) rings_.emplace_back(limit_);
+  std::vector<OperationRing*> rings;
+  for (std::size_t device = 0; device < devices; ++device) rings.push_back(&rings_[device]);
+  return [rings = std::move(rings)](const PastOperation& operation, bool /*worked*/) {
+    rings[operation.device]->Note(operation.step, operation.start, operation.end);
+  };
 }
 
 std::vector<PastOperation> RunHistory::Since(nanoseconds since) const {
@@ -56,6 +65,13 @@ std::vector<PastOperation> RunHistory::Since(nanoseconds since) const {
     rings_[device].Since(since, device, operations);
   }
   return operations;
+}
+
+std::int64_t RunHistory::left_out() const {
+  const MutexLock lock(mu_);
+  std::int64_t left_out = 0;
+  for (const OperationRing& ring : rings_) left_out += ring.left_out();
+  return left_out;
 }
 
 }  // namespace millrace::pipeline

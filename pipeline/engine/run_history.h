@@ -1,4 +1,4 @@
-// The last operations of a running pipeline, with their start and end.
+// The operations of a running pipeline, with their start and end.
 //
 // It always records, so that an operator can see at once why a server stutters. Each device has its
 // own ring, where the newest operation overwrites the oldest:
@@ -6,14 +6,13 @@
 //   device 0   F1(8)  B1(8)  U1(8)  F1(9) | B1(5)  U1(5)  F1(6)  B1(6) ...
 //                                         ^ the next one
 //
-// OperationRecorder (operation_recorder.h) keeps the first operations instead, to analyze a run
-// afterwards.
+// To analyze a run afterwards, a history may keep the first operations instead.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <vector>
 
 #include "base/clock.h"
@@ -23,19 +22,31 @@
 
 namespace millrace::pipeline {
 
-/// The last operations of one device. Note() is for one thread at a time, never waits and allocates
-/// nothing; Since() is thread-safe.
+/// How much of a run is kept.
+struct HistoryLimit {
+  /// For each device. By default a few seconds: an operation of a real network takes a millisecond
+  /// or more.
+  std::int64_t operations = 4096;
+  /// Whether the first operations are kept, and not the last.
+  bool keeps_first = false;
+};
+
+/// Operations of one device. Note() is for one thread at a time, never waits and allocates nothing;
+/// the rest is thread-safe.
 class OperationRing {
  public:
-  /// A few seconds: an operation of a real network takes a millisecond or more.
-  static constexpr std::int64_t kPlaces = 4096;
+  /// REQUIRES: limit.operations > 0.
+  explicit OperationRing(const HistoryLimit& limit = {})
+      : keeps_first_(limit.keeps_first), places_(limit.operations) {}
 
-  OperationRing() = default;
   OperationRing(const OperationRing&) = delete;
   OperationRing& operator=(const OperationRing&) = delete;
 
   /// REQUIRES: `start` is not before the end of the operation noted before.
   void Note(const Step& step, nanoseconds start, nanoseconds end);
+
+  /// The noted operations that are not kept because it keeps the first.
+  [[nodiscard]] std::int64_t left_out() const { return left_out_; }
 
   /// Appends the operations that ended at `since` or later, oldest first, as operations of
   /// `device`.
@@ -55,26 +66,36 @@ class OperationRing {
 
   [[nodiscard]] PastOperation Read(std::int64_t number, std::size_t device) const;
 
+  [[nodiscard]] std::int64_t size() const { return std::ssize(places_); }
+
+  const bool keeps_first_;
+  std::atomic<std::int64_t> left_out_ = 0;
   // The number of operations whose Note() has begun, and the number whose Note() has ended.
   std::atomic<std::int64_t> begun_ = 0;
   std::atomic<std::int64_t> noted_ = 0;
-  std::array<Place, kPlaces> places_;
+  std::vector<Place> places_;  // Never resized.
 };
 
 /// The rings of a pipeline's devices. Thread-safe.
 class RunHistory {
  public:
-  RunHistory() = default;
+  explicit RunHistory(const HistoryLimit& limit = {}) : limit_(limit) {}
+
   RunHistory(const RunHistory&) = delete;
   RunHistory& operator=(const RunHistory&) = delete;
 
-  /// The ring of `device`, which is created if needed. Valid as long as the history exists.
-  [[nodiscard]] OperationRing& RingOf(std::size_t device) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Returns a function that notes operations of the first `devices` devices, without a lock. The
+  /// history outlives it.
+  [[nodiscard]] ObserveOperation Observer(std::size_t devices) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// The kept operations that ended at `since` or later: by device, then in the order of execution.
   [[nodiscard]] std::vector<PastOperation> Since(nanoseconds since) const ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// The operations of all devices that are not kept because it keeps the first.
+  [[nodiscard]] std::int64_t left_out() const ABSL_LOCKS_EXCLUDED(mu_);
+
  private:
+  const HistoryLimit limit_;
   mutable Mutex mu_;
   std::deque<OperationRing> rings_ ABSL_GUARDED_BY(mu_);
 };

@@ -262,9 +262,15 @@ class FlowLearner final : public Learner {
     const auto prepare = [threads = options_.threads_per_stage](int device) {
       PrepareWorker(device, threads);
     };
+    std::vector<ObserveOperation> observers = {network_->Observer()};
+    if (replanner_ != nullptr) {
+      observers.emplace_back([this](const PastOperation& operation, bool worked) {
+        if (worked) replanner_->Record(operation.step, operation.end - operation.start);
+      });
+    }
     MILLRACE_ASSIGN_OR_RETURN(
         engine_, PhasedEngine::Start({.phases = std::move(phases),
-                                      .run = [this](const Step& step) { Run(step); },
+                                      .run = [this](const Step& s) { return network_->Run(s); },
                                       .on_worker_start = prepare,
                                       .gate_costs = GateCosts(costs),
                                       .make_devices = MakeDeviceStreams(devices_),
@@ -272,7 +278,9 @@ class FlowLearner final : public Learner {
                                           [this](const Phase& phase) {
                                             lasting_->safe().OnSwitch();
                                             network_->Switch(phase.plan, phase.first_sample);
-                                          }}));
+                                          },
+                                      .observers = std::move(observers),
+                                      .clock = options_.clock}));
     return absl::OkStatus();
   }
 
@@ -293,15 +301,6 @@ class FlowLearner final : public Learner {
   // A GPU's operations end unobserved, so they are neither timed nor held back.
   [[nodiscard]] bool OnGpu() const {
     return std::ranges::any_of(devices_, [](at::Device device) { return !device.is_cpu(); });
-  }
-
-  void Run(const Step& step) {
-    if (replanner_ == nullptr) {
-      network_->Run(step);
-      return;
-    }
-    const nanoseconds start = options_.clock->Now();
-    if (network_->Run(step)) replanner_->Record(step, options_.clock->Now() - start);
   }
 
   // Follows the planner if it has planned again: drains the engine, and the next sample is the

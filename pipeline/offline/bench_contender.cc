@@ -134,7 +134,7 @@ class StagedContender final : public BenchContender {
     MILLRACE_ASSIGN_OR_RETURN(
         const auto engine,
         Engine::Start({.plan = plan_,
-                       .run = [this](const Step& step) { RunTimed(step); },
+                       .run = [this](const Step& step) { return RunTimed(step); },
                        .on_worker_start = [this](int) { at::set_num_threads(threads_); },
                        .make_devices = MakeDeviceStreams({device_})}));
     const std::int64_t in_flight = std::int64_t{2} * plan_.stage_count();
@@ -189,20 +189,19 @@ class StagedContender final : public BenchContender {
     return log_->Figures(watched_from_, samples, 1).idle;
   }
 
-  void RunTimed(const Step& step) {
+  bool RunTimed(const Step& step) {
     // The stages still process earlier samples when the first measured sample enters.
     const std::int64_t before = std::int64_t{2} * plan_.stage_count();
     if (gpu_times_ != nullptr && step.first >= watched_from_ - before) {
-      gpu_times_->Note([&] { network_.Run(step); });
-      return;
+      bool worked = false;
+      gpu_times_->Note([&] { worked = network_.Run(step); });
+      return worked;
     }
-    if (!device_.is_cpu()) {
-      network_.Run(step);
-      return;
-    }
+    if (!device_.is_cpu()) return network_.Run(step);
     const auto start = std::chrono::steady_clock::now();
-    network_.Run(step);
+    const bool worked = network_.Run(step);
     log_->Worked({start, std::chrono::steady_clock::now()});
+    return worked;
   }
 
   static Judge SmallOutputs() {

@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "pipeline/engine/run_history.h"
 #include "pipeline/optim/optimizer.h"
 #include "pipeline/schedules/schedules.h"
-#include "pipeline/timeline/operation_recorder.h"
 
 namespace millrace::pipeline {
 
@@ -36,7 +36,7 @@ struct ReplayOptions {
   /// Seeds the random numbers of layers.
   std::uint64_t seed = 0;
   /// Records the operations; outlives the replay. May be null.
-  OperationRecorder* recorder = nullptr;
+  RunHistory* recorder = nullptr;
 };
 
 struct ReplaySummary {

@@ -1,7 +1,8 @@
-// The operations that a pipeline has run lately. Traces of a running server are made from them.
+// The operations that a pipeline has run. Observers time and trace them.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include "base/clock.h"
 #include "pipeline/plan/plan.h"
@@ -16,5 +17,9 @@ struct PastOperation {
   nanoseconds start{0};
   nanoseconds end{0};
 };
+
+/// Called with each operation after its end, on the thread of its device. `worked`: whether it did
+/// any work. A backward without a valid gradient does none, for example.
+using ObserveOperation = std::function<void(const PastOperation& operation, bool worked)>;
 
 }  // namespace millrace::pipeline

@@ -1,6 +1,8 @@
 #include "pipeline/stages/network_run.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
@@ -64,25 +66,27 @@ absl::StatusOr<Phases> PlanStages(const FirstInput& first, const std::string& sc
 absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
   std::unique_ptr<NetworkRun> run(new NetworkRun(std::move(options.network)));
   StagedNetwork& network = run->network_;
-  OperationRecorder* const recorder = options.recorder;
-  RunStep step = [&network](const Step& s) { network.Run(s); };
-  if (recorder != nullptr) {
-    recorder->Begin(options.phases.front().plan, options.phases.front().first_sample);
-    step = recorder->Recording(std::move(step));
+  std::vector<ObserveOperation> observers = {network.Observer()};
+  if (options.recorder != nullptr) {
+    std::size_t devices = 0;
+    for (const Phase& phase : options.phases) {
+      devices = std::max(devices, phase.plan.devices.size());
+    }
+    observers.push_back(options.recorder->Observer(devices));
   }
   MILLRACE_ASSIGN_OR_RETURN(
       run->engine_,
       PhasedEngine::Start(
           {.phases = std::move(options.phases),
-           .run = std::move(step),
+           .run = [&network](const Step& step) { return network.Run(step); },
            .on_worker_start =
                [threads = options.threads_per_stage](int) { at::set_num_threads(threads); },
            .on_switch =
-               [&network, recorder, on_switch = std::move(options.on_switch)](const Phase& phase) {
+               [&network, on_switch = std::move(options.on_switch)](const Phase& phase) {
                  if (on_switch) on_switch();
                  network.Switch(phase.plan, phase.first_sample);
-                 if (recorder != nullptr) recorder->Begin(phase.plan, phase.first_sample);
-               }}));
+               },
+           .observers = std::move(observers)}));
   return run;
 }
 

@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/engine/phased_engine.h"
+#include "pipeline/engine/run_history.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/staged_network.h"
-#include "pipeline/timeline/operation_recorder.h"
 
 namespace millrace::pipeline {
 
@@ -58,7 +58,7 @@ class NetworkRun {
     /// Called when a later phase begins, while no operation runs. May be empty.
     std::function<void()> on_switch = {};
     /// Records when each operation ran. May be null. Outlives the run.
-    OperationRecorder* recorder = nullptr;
+    RunHistory* recorder = nullptr;
   };
 
   /// Fails as CheckPlan(). REQUIRES: as StagedNetwork's constructor.

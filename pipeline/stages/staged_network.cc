@@ -240,13 +240,6 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
 }
 
 bool StagedNetwork::Run(const Step& step) {
-  const nanoseconds start = MonotonicClock().Now();
-  const bool worked = RunUntimed(step);
-  if (worked) times_.Add(step, MonotonicClock().Now() - start);
-  return worked;
-}
-
-bool StagedNetwork::RunUntimed(const Step& step) {
   const bool worked = SayingWhy([&] { return runners_.at(step.stage - 1)->Run(step); });
   if (step.kind == OperationKind::kUpdate && on_update_) {
     Step in_stream = step;
@@ -269,6 +262,12 @@ std::vector<std::int64_t> StagedNetwork::updates() const {
   updates.reserve(optimizers_.size());
   for (const auto& optimizer : optimizers_) updates.push_back(optimizer->updates());
   return updates;
+}
+
+ObserveOperation StagedNetwork::Observer() {
+  return [this](const PastOperation& operation, bool worked) {
+    if (worked) times_.Add(operation.step, operation.end - operation.start);
+  };
 }
 
 std::vector<StageTime> StagedNetwork::worked() const {

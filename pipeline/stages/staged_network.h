@@ -25,6 +25,7 @@
 #include "pipeline/nn/stage.h"
 #include "pipeline/optim/optimizer.h"
 #include "pipeline/plan/cuts.h"
+#include "pipeline/plan/past_operation.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/stage_time.h"
 #include "pipeline/schedules/schedules.h"
@@ -153,7 +154,10 @@ class StagedNetwork {
   /// The number of updates of each stage so far, in order.
   [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// See Learner::worked(). Thread-safe.
+  /// Returns a function that counts the operations' times for worked(). The network outlives it.
+  [[nodiscard]] ObserveOperation Observer();
+
+  /// See Learner::worked(). Only observed operations count. Thread-safe.
   [[nodiscard]] std::vector<StageTime> worked() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -171,7 +175,6 @@ class StagedNetwork {
   void SetOptimizerStates(std::span<const OptimizerState> of_layers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Begin(Plan plan, std::int64_t first_sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool RunUntimed(const Step& step);
 
   // Constant after construction.
   const LayerChain& chain_;

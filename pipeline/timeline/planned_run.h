@@ -18,8 +18,8 @@ namespace millrace::pipeline {
                                              const Plan& plan);
 
 /// Simulates the operations of `recorded`: each phase with the costs of its own part, samples
-/// always ready. `samples` is the length of the stream. `recorded` comes from OperationRecorder,
-/// and may end earlier. Fails as Simulate() does.
+/// always ready. `samples` is the length of the stream. `recorded` comes from EventsOf(), and may
+/// end earlier. Fails as Simulate() does.
 [[nodiscard]] absl::StatusOr<std::vector<TimelineEvent>> PlannedEvents(
     const Phases& phases, const std::vector<TimelineEvent>& recorded, std::int64_t samples);
 

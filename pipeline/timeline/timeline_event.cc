@@ -1,6 +1,7 @@
 #include "pipeline/timeline/timeline_event.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/status.h"
 #include "pipeline/plan/stage_walk.h"
@@ -8,6 +9,20 @@
 namespace millrace::pipeline {
 
 using enum OperationKind;
+
+std::vector<TimelineEvent> EventsOf(const std::vector<PastOperation>& operations) {
+  nanoseconds begin = nanoseconds::max();
+  for (const PastOperation& operation : operations) begin = std::min(begin, operation.start);
+  const auto at = [begin](nanoseconds time) {
+    return std::chrono::duration<double, std::milli>(time - begin).count();
+  };
+  std::vector<TimelineEvent> events;
+  events.reserve(operations.size());
+  for (const auto& [device, step, start, end] : operations) {
+    events.push_back({device, step, {at(start), at(end)}});
+  }
+  return events;
+}
 
 absl::StatusOr<std::vector<TimelineEvent>> SimulatedEvents(const Plan& plan,
                                                            const std::vector<StageCost>& costs,

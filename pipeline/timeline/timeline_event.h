@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pipeline/plan/past_operation.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/simulator.h"
 #include "pipeline/plan/stage_cost.h"
@@ -24,6 +25,9 @@ struct CopyEvent {
   Step step;
   Span span;
 };
+
+/// The events of a run. Times are milliseconds since the start of the first operation.
+[[nodiscard]] std::vector<TimelineEvent> EventsOf(const std::vector<PastOperation>& operations);
 
 /// Simulates `plan` with one sample arriving each interval. The samples of one pattern arrive
 /// together, as in the papers' drawings. Fails as Simulate() does. REQUIRES: one cost for each

@@ -1,11 +1,13 @@
 #include "service/commands/cmd_replay.h"
 
+#include <chrono>
 #include <cmath>
 #include <iostream>
 
 #include "absl/strings/str_format.h"
 #include "base/status.h"
-#include "pipeline/timeline/operation_recorder.h"
+#include "pipeline/engine/run_history.h"
+#include "pipeline/timeline/timeline_event.h"
 #include "service/commands/plan/run_drawing.h"
 #include "service/terminal/cli_exit_codes.h"
 
@@ -13,19 +15,19 @@ namespace millrace::service {
 namespace {
 
 // Limit per device: enough to see the pattern, in a file that browsers can still open.
-constexpr std::size_t kMostRecorded = 20'000;
+constexpr std::int64_t kMaxRecorded = 20'000;
 
 absl::Status Draw(const ReplayArguments& arguments, const pipeline::ReplaySummary& summary,
-                  const pipeline::OperationRecorder& recorder) {
+                  const pipeline::RunHistory& recorder) {
   const RecordedRun run{.schedule = arguments.options.schedule,
                         .phases = summary.phases,
                         .samples = summary.samples,
-                        .events = recorder.events(),
+                        .events = pipeline::EventsOf(recorder.Since(std::chrono::nanoseconds(0))),
                         .left_out = recorder.left_out()};
   if (run.left_out > 0) {
     std::cerr << absl::StrFormat(
         "millrace replay: drew the first %d operations of each device; %d are left out\n",
-        kMostRecorded, run.left_out);
+        kMaxRecorded, run.left_out);
   }
   return WriteDrawings(
       arguments.drawings, [&] { return RunSvg(run); }, [&] { return RunTrace(run); });
@@ -41,7 +43,7 @@ absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
                             pipeline::RecomputeNamed(arguments.recompute));
   MILLRACE_RETURN_IF_ERROR(CheckDrawings(arguments.drawings, {"--out", options.output}));
   if (!arguments.drawings.any()) return pipeline::Replay(options);
-  pipeline::OperationRecorder recorder(kMostRecorded);
+  pipeline::RunHistory recorder({.operations = kMaxRecorded, .keeps_first = true});
   options.recorder = &recorder;
   MILLRACE_ASSIGN_OR_RETURN(pipeline::ReplaySummary summary, pipeline::Replay(options));
   MILLRACE_RETURN_IF_ERROR(Draw(arguments, summary, recorder));

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "pipeline/engine/engine.h"
+#include "pipeline/engine/run_history.h"
 #include "pipeline/plan/serial_run.h"
 #include "pipeline/schedules/schedules.h"
 #include "tests/benchmarks/report.h"
@@ -43,8 +44,10 @@ double PerOperation(double microseconds, std::int64_t samples, const Plan& plan)
 }
 
 double EngineMicroseconds(const Plan& plan, pipeline::RunHistory* history) {
-  auto engine =
-      pipeline::Engine::Start({.plan = plan, .run = [](const Step&) {}, .history = history});
+  std::vector<pipeline::ObserveOperation> observers;
+  if (history != nullptr) observers.push_back(history->Observer(plan.devices.size()));
+  auto engine = pipeline::Engine::Start(
+      {.plan = plan, .run = [](const Step&) { return true; }, .observers = std::move(observers)});
   MILLRACE_CHECK(engine.ok());
   const Stopwatch watch;
   for (std::int64_t i = 0; i < kSamples; ++i) {

@@ -63,7 +63,11 @@ class Run {
   Run(const Plan& plan, double interval, bool gate) : interval_(interval) {
     auto engine =
         pipeline::Engine::Start({.plan = plan,
-                                 .run = [this](const Step& step) { RunStep(step); },
+                                 .run =
+                                     [this](const Step& step) {
+                                       RunStep(step);
+                                       return true;
+                                     },
                                  .gate_costs = gate ? Costs() : std::vector<StageCost>{}});
     MILLRACE_CHECK(engine.ok());
     engine_ = *std::move(engine);

@@ -11,7 +11,7 @@
 
 namespace millrace::service {
 
-/// A run, as recorded by an OperationRecorder.
+/// A recorded run.
 struct RecordedRun {
   std::string schedule;
   pipeline::Phases phases;

@@ -68,7 +68,11 @@ TEST(AdmissionGateTest, ChangesNoNumber) {
     FakeStages without(plan, 0.02);
     ASSERT_TRUE(InTheEngine(plan, kSamples, without).ok());
     auto engine = Engine::Start({.plan = plan,
-                                 .run = [&](const Step& step) { with.Run(step); },
+                                 .run =
+                                     [&](const Step& step) {
+                                       with.Run(step);
+                                       return true;
+                                     },
                                  .gate_costs = std::vector<StageCost>(
                                      3, {.forward = 1e-5, .backward = 2e-5, .update = 1e-6})});
     ASSERT_TRUE(engine.ok());

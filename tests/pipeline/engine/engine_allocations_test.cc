@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/engine/engine.h"
+#include "pipeline/engine/run_history.h"
 #include "tests/pipeline/support/counted_allocations.h"
 #include "tests/pipeline/support/plan_figures.h"
 
@@ -12,10 +13,11 @@ namespace {
 std::int64_t AllocationsOf(const std::string& schedule, bool gate, int samples) {
   ScheduleRequest request = EqualStages(3, {.forward = 1e-6, .backward = 2e-6});
   RunHistory history;
-  auto engine = *Engine::Start({.plan = *MakePlan(schedule, request),
-                                .run = [](const Step& /*step*/) {},
+  const Plan plan = *MakePlan(schedule, request);
+  auto engine = *Engine::Start({.plan = plan,
+                                .run = [](const Step& /*step*/) { return true; },
                                 .gate_costs = gate ? request.costs : std::vector<StageCost>(),
-                                .history = &history});
+                                .observers = {history.Observer(plan.devices.size())}});
   std::int64_t before = 0;
   for (int i = 0; i < 2 * samples; ++i) {
     if (i == samples) before = Allocations();

@@ -169,8 +169,13 @@ TEST(EngineTest, DelayIsTheSumOfTheForwardsWhenFramesArriveInTime) {
     std::vector<double> arrivals(40);
     for (std::size_t i = 0; i < arrivals.size(); ++i) arrivals[i] = 3.5 * static_cast<double>(i);
     VirtualTime time(plan, costs, arrivals);
-    auto engine = Engine::Start(
-        {.plan = plan, .run = [&](const Step& step) { time.Run(step); }, .on_worker_start = {}});
+    auto engine = Engine::Start({.plan = plan,
+                                 .run =
+                                     [&](const Step& step) {
+                                       time.Run(step);
+                                       return true;
+                                     },
+                                 .on_worker_start = {}});
     ASSERT_TRUE(engine.ok());
     for (std::size_t i = 0; i < arrivals.size(); ++i) {
       ASSERT_TRUE((*engine)
@@ -195,6 +200,7 @@ TEST(EngineTest, AnOperationThatThrowsStopsEverythingAndIsNamed) {
                                      if (step == Step{OperationKind::kForward, 2, 5, 5}) {
                                        throw std::runtime_error("out of memory");
                                      }
+                                     return true;
                                    },
                                .on_worker_start = {}});
   ASSERT_TRUE(engine.ok());
@@ -207,10 +213,13 @@ TEST(EngineTest, AnOperationThatThrowsStopsEverythingAndIsNamed) {
 
 TEST(EngineTest, ASampleThatCannotBeWrittenIsTheLastAndThoseBeforeItAreFinished) {
   std::atomic<int> updates = 0;
-  auto engine = Engine::Start(
-      {.plan = PlanOf("one_f_one_b_star", 3),
-       .run = [&](const Step& step) { updates += step.kind == OperationKind::kUpdate; },
-       .on_worker_start = {}});
+  auto engine = Engine::Start({.plan = PlanOf("one_f_one_b_star", 3),
+                               .run =
+                                   [&](const Step& step) {
+                                     updates += step.kind == OperationKind::kUpdate;
+                                     return true;
+                                   },
+                               .on_worker_start = {}});
   ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
   const absl::Status refused =
       (*engine)
@@ -227,29 +236,72 @@ TEST(EngineTest, APlanThatCannotRunIsRefused) {
   Plan plan = PlanOf("one_f_one_b_star", 3);
   plan.stages[0].slots = 1;
   const auto engine =
-      Engine::Start({.plan = plan, .run = [](const Step&) {}, .on_worker_start = {}});
+      Engine::Start({.plan = plan, .run = [](const Step&) { return true; }, .on_worker_start = {}});
   EXPECT_EQ(engine.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(EngineTest, DestroyedWithSamplesInFlightItEnds) {
   std::atomic<int> ran = 0;
-  auto engine = Engine::Start(
-      {.plan = PlanOf("partime", 3), .run = [&](const Step&) { ++ran; }, .on_worker_start = {}});
+  auto engine = Engine::Start({.plan = PlanOf("partime", 3),
+                               .run = [&](const Step&) { return ++ran > 0; },
+                               .on_worker_start = {}});
   ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
   engine->reset();    // Hangs until the test's timeout if a worker never stops waiting.
   EXPECT_LE(ran, 5);  // F1 F2 F3 B3 U3: the others lack their inputs.
 }
 
-TEST(EngineTest, AnEmptyStreamDrains) {
+// Each look at it is a second later.
+class CountingClock final : public Clock {
+ public:
+  [[nodiscard]] nanoseconds Now() const override { return std::chrono::seconds(++looks_); }
+  [[nodiscard]] int looks() const { return looks_; }
+
+ private:
+  mutable std::atomic<int> looks_ = 0;
+};
+
+TEST(EngineTest, EachObserverGetsEveryOperationOnceItHasRun) {
+  CountingClock clock;
+  std::vector<PastOperation> observed;
+  std::vector<bool> worked;
+  auto engine =
+      Engine::Start({.plan = PlanOf("sequential", 1),
+                     .run = [](const Step& step) { return step.kind != OperationKind::kUpdate; },
+                     .observers = {[&](const PastOperation& one, bool) { observed.push_back(one); },
+                                   [&](const PastOperation&, bool did) { worked.push_back(did); }},
+                     .first_sample = 7,
+                     .clock = &clock});
+  ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
+  ASSERT_TRUE((*engine)->Drain().ok());
+  ASSERT_EQ(observed.size(), 3U);
+  EXPECT_EQ(observed[0].step, (Step{OperationKind::kForward, 1, 7, 7}));
+  EXPECT_EQ(observed[2].step, (Step{OperationKind::kUpdate, 1, 7, 7}));
+  EXPECT_EQ(observed[2].start, std::chrono::seconds(5));
+  EXPECT_EQ(observed[2].end, std::chrono::seconds(6));
+  EXPECT_EQ(worked, (std::vector<bool>{true, true, false}));
+}
+
+TEST(EngineTest, WithoutObserversNothingIsTimed) {
+  CountingClock clock;
   auto engine = Engine::Start(
-      {.plan = PlanOf("partime", 4), .run = [](const Step&) {}, .on_worker_start = {}});
+      {.plan = PlanOf("sequential", 1), .run = [](const Step&) { return true; }, .clock = &clock});
+  ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
+  ASSERT_TRUE((*engine)->Drain().ok());
+  EXPECT_EQ(clock.looks(), 0);
+}
+
+TEST(EngineTest, AnEmptyStreamDrains) {
+  auto engine = Engine::Start({.plan = PlanOf("partime", 4),
+                               .run = [](const Step&) { return true; },
+                               .on_worker_start = {}});
   EXPECT_TRUE((*engine)->Drain().ok());
   EXPECT_TRUE((*engine)->Drain().ok());
 }
 
 TEST(EngineTest, DrainingRunsWhatHasItsInputsAndNothingElse) {
   const Plan plan = PlanOf("partime", 3);
-  auto engine = Engine::Start({.plan = plan, .run = [](const Step&) {}, .on_worker_start = {}});
+  auto engine =
+      Engine::Start({.plan = plan, .run = [](const Step&) { return true; }, .on_worker_start = {}});
   for (int i = 0; i < 10; ++i) ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
   ASSERT_TRUE((*engine)->Drain().ok());
   for (int stage = 1; stage <= 3; ++stage) {

@@ -57,6 +57,7 @@ Outcome OnFakeDevices(const Plan& plan, int samples, const FakeOrder& order) {
   const auto run = [&](const Step& step) {
     if (step.stage < 0) throw std::runtime_error("nothing can go on");
     stages.Run(step);
+    return true;
   };
   const auto arrive = [&](std::int64_t n) { stages.Admit(n); };
   auto engine =

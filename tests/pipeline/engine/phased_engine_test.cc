@@ -55,7 +55,11 @@ class PhasedRun {
   explicit PhasedRun(const Phases& phases) : first_(phases.front().first_sample), phased_(phases) {
     auto engine =
         PhasedEngine::Start({.phases = phases,
-                             .run = [this](const Step& step) { Run(step); },
+                             .run =
+                                 [this](const Step& step) {
+                                   Run(step);
+                                   return true;
+                                 },
                              .on_switch = [this](const Phase& phase) { BeginIdle(phase); }});
     EXPECT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
@@ -235,6 +239,7 @@ TEST(PhasedEngineTest, NumbersGoOnFromTheFirstPhasesFirstSample) {
 TEST(PhasedEngineTest, WhatHasFailedIsNotPaused) {
   auto engine = PhasedEngine::Start({.phases = HybridPhases(2), .run = [](const Step& step) {
                                        if (step.first == 3) throw std::runtime_error("broken");
+                                       return true;
                                      }});
   ASSERT_TRUE(engine.ok());
   for (int sample = 0; sample < 4; ++sample) (void)(*engine)->Admit([](std::int64_t) {});
@@ -243,7 +248,8 @@ TEST(PhasedEngineTest, WhatHasFailedIsNotPaused) {
 }
 
 TEST(PhasedEngineTest, APlanThatCannotRunChangesNothing) {
-  auto engine = PhasedEngine::Start({.phases = HybridPhases(2), .run = [](const Step&) {}});
+  auto engine =
+      PhasedEngine::Start({.phases = HybridPhases(2), .run = [](const Step&) { return true; }});
   ASSERT_TRUE(engine.ok());
   Plan broken = HybridPhases(2)[1].plan;
   broken.devices.pop_back();
@@ -255,12 +261,14 @@ TEST(PhasedEngineTest, APlanThatCannotRunChangesNothing) {
 TEST(PhasedEngineTest, ChecksEveryPlanBeforeItStarts) {
   Phases phases = HybridPhases(2);
   phases[1].plan.devices.pop_back();
-  EXPECT_FALSE(PhasedEngine::Start({.phases = phases, .run = [](const Step&) {}}).ok());
+  EXPECT_FALSE(
+      PhasedEngine::Start({.phases = phases, .run = [](const Step&) { return true; }}).ok());
 }
 
 TEST(PhasedEngineTest, FailureOfAPhaseEndsTheStreamAtTheSwitch) {
   auto engine = PhasedEngine::Start({.phases = HybridPhases(2), .run = [](const Step& step) {
                                        if (step.first == 3) throw std::runtime_error("broken");
+                                       return true;
                                      }});
   ASSERT_TRUE(engine.ok());
   absl::Status status;

@@ -58,12 +58,12 @@ TEST(OperationRingTest, GivesWhatEndedSinceThenOldestFirst) {
 
 TEST(OperationRingTest, TheNewestTakeThePlacesOfTheOldest) {
   OperationRing ring;
-  const std::int64_t last = 2 * OperationRing::kPlaces + 5;
+  const std::int64_t last = 2 * HistoryLimit().operations + 5;
   for (std::int64_t n = 0; n <= last; ++n) NoteNth(ring, n);
   const auto operations = AllOf(ring);
-  ASSERT_THAT(operations, SizeIs(OperationRing::kPlaces));
+  ASSERT_THAT(operations, SizeIs(HistoryLimit().operations));
   EXPECT_EQ(operations.back().step.first, last);
-  EXPECT_EQ(operations.front().step.first, last - OperationRing::kPlaces + 1);
+  EXPECT_EQ(operations.front().step.first, last - HistoryLimit().operations + 1);
 }
 
 // A concurrent reader finds whole operations, in their order, without a gap.
@@ -73,7 +73,7 @@ TEST(OperationRingTest, IsReadWhileItIsWritten) {
     for (std::int64_t n = 0; !stop.stop_requested(); ++n) NoteNth(ring, n);
   });
   std::int64_t newest = 0;
-  while (newest < 3 * OperationRing::kPlaces) {
+  while (newest < 3 * HistoryLimit().operations) {
     const auto operations = AllOf(ring);
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const std::int64_t n = operations[i].step.first;
@@ -109,8 +109,11 @@ TEST_P(RunningHistory, HasEveryOperationInTheOrderOfItsDevice) {
   constexpr int kSamples = 60;
   ScheduleRequest request = RequestOf(ShapeWithSkips(3));
   request.switch_at = 20;
-  auto engine = *PhasedEngine::Start(
-      {.phases = *MakePhases(GetParam(), request), .run = [](const Step&) { Jitter(); }});
+  auto engine =
+      *PhasedEngine::Start({.phases = *MakePhases(GetParam(), request), .run = [](const Step&) {
+                              Jitter();
+                              return true;
+                            }});
   for (int i = 0; i < kSamples; ++i) {
     ASSERT_TRUE(engine->Admit([](std::int64_t) {}).ok());
     ExpectOneAtATime(engine->history().Since(nanoseconds(0)));  // While it runs.
@@ -133,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(AllSchedules, RunningHistory, ::testing::ValuesIn(Sched
 TEST(RunHistoryTest, GoesOnOverPausesAndOtherPlans) {
   auto engine =
       *PhasedEngine::Start({.phases = {{.plan = PlanOf("sequential", 2), .first_sample = 100}},
-                            .run = [](const Step&) {}});
+                            .run = [](const Step&) { return true; }});
   const auto admit = [&] { ASSERT_TRUE(engine->Admit([](std::int64_t) {}).ok()); };
   admit();
   ASSERT_TRUE(engine->Pause([](const Phase&) {}).ok());

@@ -60,7 +60,7 @@ std::vector<at::Tensor> Predictions(const std::string& name, const std::string& 
            Minimising([](const Judgement& made) { return BenchLoss(made.output); }), outputs),
        .optimizer = {.learning_rate = 0}});
   auto engine = Engine::Start({.plan = *plan,
-                               .run = [&network](const Step& step) { network.Run(step); },
+                               .run = [&network](const Step& step) { return network.Run(step); },
                                .on_worker_start = [](int) { at::set_num_threads(1); }});
   EXPECT_TRUE(engine.ok()) << engine.status();
   for (const at::Tensor& sample : MakeBenchSamples(Tiny(), kSamples)) {

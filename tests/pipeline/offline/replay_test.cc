@@ -199,14 +199,14 @@ TEST_F(ReplayTest, EveryScheduleRunsAndGivesTheSameBitsTwice) {
 
 TEST_F(ReplayTest, RecorderSeesEveryOperationAndChangesNothing) {
   const NamedTensors unseen = ResultOf(Options("hybrid", {1, 2, 1}));
-  OperationRecorder recorder(1000);
+  RunHistory recorder({.operations = 1000, .keeps_first = true});
   ReplayOptions options = Options("hybrid", {1, 2, 1});
   options.recorder = &recorder;
   const NamedTensors seen = ResultOf(options);
   EXPECT_TRUE(at::equal(FindTensor(seen, "outputs"), FindTensor(unseen, "outputs")));
   int forwards = 0;
-  for (const TimelineEvent& event : recorder.events()) {
-    if (event.step.kind == OperationKind::kForward) ++forwards;
+  for (const PastOperation& operation : recorder.Since(nanoseconds(0))) {
+    if (operation.step.kind == OperationKind::kForward) ++forwards;
   }
   EXPECT_EQ(forwards, 3 * kSamples);
 }

@@ -38,9 +38,10 @@ Outcome Learn(const std::vector<Cutting>& cuttings, const OptimizerOptions& opti
   options.cuts = cuttings.front().cuts;
   const Plan first = options.plan;
   StagedNetwork network(std::move(options));
-  auto engine = PhasedEngine::Start({.phases = {{.plan = first}},
-                                     .run = [&network](const Step& step) { network.Run(step); },
-                                     .on_worker_start = [](int) { at::set_num_threads(1); }});
+  auto engine =
+      PhasedEngine::Start({.phases = {{.plan = first}},
+                           .run = [&network](const Step& step) { return network.Run(step); },
+                           .on_worker_start = [](int) { at::set_num_threads(1); }});
   EXPECT_TRUE(engine.ok()) << engine.status();
   auto next = cuttings.begin() + 1;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

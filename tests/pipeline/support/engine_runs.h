@@ -54,6 +54,7 @@ inline absl::Status InTheEngine(const Plan& plan, int samples, FakeStages& stage
                                      Jitter();
                                      stages.Run(step);
                                      Jitter();
+                                     return true;
                                    },
                                .on_worker_start = {}});
   if (!engine.ok()) return engine.status();

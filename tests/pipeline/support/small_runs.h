@@ -120,7 +120,7 @@ inline Outcome InTheEngine(const SmallRun& run, const std::vector<at::Tensor>& i
            [&network](const Step& step) {
              thread_local std::mt19937 random(std::random_device{}());
              std::this_thread::sleep_for(std::chrono::microseconds(random() % 100));
-             network.Run(step);
+             return network.Run(step);
            },
        .on_worker_start = [](int /*device*/) { at::set_num_threads(1); },
        .make_devices = MakeDeviceStreams(run.devices),

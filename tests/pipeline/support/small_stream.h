@@ -31,7 +31,7 @@ class SmallStream {
                   .optimizer = optimizer}) {
     at::set_num_threads(1);
     engine_ = *Engine::Start({.plan = plan_,
-                              .run = [this](const Step& step) { network_.Run(step); },
+                              .run = [this](const Step& step) { return network_.Run(step); },
                               .on_worker_start = [](int /*device*/) { at::set_num_threads(1); },
                               .gate_costs = costs_});
   }

@@ -1,7 +1,5 @@
 // A recorded run has every operation in the plan's order, one at a time on its device, after the
 // operations whose results it reads.
-#include "pipeline/timeline/operation_recorder.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,8 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/engine/phased_engine.h"
+#include "pipeline/engine/run_history.h"
 #include "pipeline/plan/dependencies.h"
 #include "pipeline/timeline/planned_run.h"
+#include "pipeline/timeline/timeline_event.h"
 #include "tests/pipeline/support/engine_runs.h"
 
 namespace millrace::pipeline {
@@ -32,22 +32,26 @@ struct Recorded {
   std::int64_t left_out = 0;
 };
 
-Recorded Record(const std::string& schedule, std::size_t most = 10'000) {
+Recorded Record(const std::string& schedule, std::int64_t max = 10'000) {
   ScheduleRequest request = RequestOf(ShapeWithSkips(3));
   request.switch_at = 20;
   Recorded recorded{.phases = *MakePhases(schedule, request)};
-  OperationRecorder recorder(most);
-  recorder.Begin(recorded.phases[0].plan, 0);
-  auto engine = PhasedEngine::Start(
-      {.phases = recorded.phases,
-       .run = recorder.Recording([](const Step&) { Jitter(); }),
-       .on_switch = [&](const Phase& p) { recorder.Begin(p.plan, p.first_sample); }});
+  std::size_t devices = 0;
+  for (const Phase& phase : recorded.phases) devices = std::max(devices, phase.plan.devices.size());
+  RunHistory recorder({.operations = max, .keeps_first = true});
+  auto engine = PhasedEngine::Start({.phases = recorded.phases,
+                                     .run =
+                                         [](const Step&) {
+                                           Jitter();
+                                           return true;
+                                         },
+                                     .observers = {recorder.Observer(devices)}});
   EXPECT_TRUE(engine.ok()) << engine.status();
   for (int i = 0; i < kSamples; ++i) {
     EXPECT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
   }
   EXPECT_TRUE((*engine)->Drain().ok());
-  recorded.events = recorder.events();
+  recorded.events = EventsOf(recorder.Since(nanoseconds(0)));
   recorded.left_out = recorder.left_out();
   return recorded;
 }
@@ -145,8 +149,8 @@ TEST_P(RecordedRun, AgreesWithItsPlan) {
 
 // What is laid beside the run holds the same operations in the same order.
 TEST_P(RecordedRun, HasTheSameOperationsOnPaper) {
-  for (const std::size_t most : {10'000, 50}) {
-    const Recorded recorded = Record(GetParam(), most);
+  for (const std::int64_t max : {10'000, 50}) {
+    const Recorded recorded = Record(GetParam(), max);
     const auto planned = PlannedEvents(recorded.phases, recorded.events, kSamples);
     ASSERT_TRUE(planned.ok()) << planned.status();
     const auto on_paper = ByDevice(*planned);
@@ -162,7 +166,7 @@ TEST_P(RecordedRun, HasTheSameOperationsOnPaper) {
 INSTANTIATE_TEST_SUITE_P(AllSchedules, RecordedRun, ::testing::ValuesIn(ScheduleNames()),
                          [](const auto& test) { return test.param; });
 
-TEST(OperationRecorderTest, KeepsTheFirstOperationsAndCountsTheOthers) {
+TEST(RecordedRunTest, KeepsTheFirstOperationsAndCountsTheOthers) {
   const Recorded all = Record("partime");
   const Recorded few = Record("partime", 5);
   EXPECT_THAT(few.events, SizeIs(3 * 5));
@@ -170,21 +174,28 @@ TEST(OperationRecorderTest, KeepsTheFirstOperationsAndCountsTheOthers) {
   EXPECT_EQ(few.events[0].step, (Step{kForward, 1, 0, 0}));
 }
 
-TEST(OperationRecorderTest, CountsTimeFromTheFirstOperation) {
+TEST(RecordedRunTest, CountsTimeFromTheFirstOperation) {
   FakeClock clock(std::chrono::seconds(7));
-  OperationRecorder recorder(10, clock);
-  recorder.Begin(PlanOf("sequential", 2), 100);
-  const RunStep run =
-      recorder.Recording([&](const Step&) { clock.Advance(std::chrono::milliseconds(2)); });
-  run({kForward, 1, 0, 0});
-  clock.Advance(std::chrono::milliseconds(3));
-  run({kForward, 2, 0, 0});
-  const auto events = recorder.events();
-  ASSERT_THAT(events, SizeIs(2));
-  EXPECT_EQ(events[1].step, (Step{kForward, 2, 100, 100}));
+  RunHistory recorder;
+  const Plan plan = PlanOf("sequential", 1);
+  auto engine = *Engine::Start({.plan = plan,
+                                .run =
+                                    [&](const Step& step) {
+                                      const bool forward = step.kind == kForward;
+                                      clock.Advance(std::chrono::milliseconds(forward ? 2 : 3));
+                                      return true;
+                                    },
+                                .observers = {recorder.Observer(plan.devices.size())},
+                                .first_sample = 100,
+                                .clock = &clock});
+  ASSERT_TRUE(engine->Admit([](std::int64_t) {}).ok());
+  ASSERT_TRUE(engine->Drain().ok());
+  const auto events = EventsOf(recorder.Since(nanoseconds(0)));
+  ASSERT_THAT(events, SizeIs(3));
+  EXPECT_EQ(events[1].step, (Step{kBackward, 1, 100, 100}));
   EXPECT_DOUBLE_EQ(events[0].span.start, 0);
-  EXPECT_DOUBLE_EQ(events[1].span.start, 5);
-  EXPECT_DOUBLE_EQ(events[1].span.end, 7);
+  EXPECT_DOUBLE_EQ(events[1].span.start, 2);
+  EXPECT_DOUBLE_EQ(events[1].span.end, 5);
 }
 
 TEST(PlannedRunTest, CostsAreMediansOfOneSampleEach) {
