@@ -298,6 +298,16 @@ TEST(EngineTest, AnEmptyStreamDrains) {
   EXPECT_TRUE((*engine)->Drain().ok());
 }
 
+TEST(EngineTest, ADeviceWithoutOperationsEndsToo) {
+  Plan plan = PlanOf("partime", 2);
+  plan.devices.insert(plan.devices.begin() + 1, std::vector<Operation>());
+  auto engine = Engine::Start({.plan = plan, .run = [](const Step&) { return true; }});
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
+  ASSERT_TRUE((*engine)->Drain().ok());
+  EXPECT_EQ((*engine)->done(OperationKind::kForward, 2), 5);
+}
+
 TEST(EngineTest, DrainingRunsWhatHasItsInputsAndNothingElse) {
   const Plan plan = PlanOf("partime", 3);
   auto engine =
