@@ -35,7 +35,7 @@ absl::Status PlanForTheRate(const FlowLearnerOptions& options, PlannerRequest re
 }
 
 // Cuts as configured or by cost, and makes the plans of the named schedule.
-absl::Status PlanAsNamed(const FlowLearnerOptions& options, const std::vector<LayerCosts>& layers,
+absl::Status PlanAsNamed(const FlowLearnerOptions& options, const std::vector<LayerProfile>& layers,
                          PlannedFlow& flow) {
   flow.cuts = options.cuts;
   if (flow.cuts.empty() && options.schedule == "local") {
@@ -62,8 +62,8 @@ absl::Status PlanAsNamed(const FlowLearnerOptions& options, const std::vector<La
 absl::StatusOr<PlannedFlow> PlanFlow(const FlowLearnerOptions& options) {
   MILLRACE_RETURN_IF_ERROR(CheckFlowOptions(options));
   MILLRACE_ASSIGN_OR_RETURN(ProfiledFlow profiled, ProfileFlow(options, kProfiledSamples));
-  std::vector<LayerCosts>& layers = profiled.costs.layers;
-  for (LayerCosts& layer : layers) layer.cost.copy = 0;  // Threads pass tensors without a copy.
+  std::vector<LayerProfile>& layers = profiled.costs.layers;
+  for (LayerProfile& layer : layers) layer.cost.copy = 0;  // Threads pass tensors without a copy.
   PlannedFlow flow{.chain = std::make_unique<LayerChain>(std::move(profiled.chain))};
   if (options.schedule == "auto") {
     const double spread = std::min(profiled.costs.spread.value_or(kUsualSpread), kMostSpread);

@@ -6,13 +6,13 @@
 #include "absl/status/statusor.h"
 #include "pipeline/learner/flow_learner_options.h"
 #include "pipeline/nn/layer.h"
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
 
 struct ProfiledFlow {
   LayerChain chain;
-  NetworkCosts costs;
+  NetworkProfile costs;
 };
 
 /// The network that the options name, with their weights. Fails as MakeFlowLearner() for bad

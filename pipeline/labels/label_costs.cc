@@ -13,19 +13,19 @@
 
 namespace millrace::pipeline {
 
-absl::StatusOr<NetworkCosts> MeasureLabelNetwork(const LabelLearnerOptions& learner,
-                                                 const LabelCostOptions& options) {
+absl::StatusOr<NetworkProfile> MeasureLabelNetwork(const LabelLearnerOptions& learner,
+                                                   const LabelCostOptions& options) {
   try {
     at::set_num_threads(std::max(1, learner.threads_per_stage));
     MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(learner));
     std::vector<std::int64_t> shape = learner.sample_shape;
     shape.insert(shape.begin(), learner.window);
-    NetworkCosts costs =
+    NetworkProfile costs =
         ProfileLayers(opened.chain, at::zeros(shape),
                       [](const at::Tensor& output) { return output.square().mean(); },
                       {.runs = options.steps, .on_sample = options.on_step, .stop = options.stop});
     if (options.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
-    for (LayerCosts& layer : costs.layers) layer.cost.copy = 0;
+    for (LayerProfile& layer : costs.layers) layer.cost.copy = 0;
     return costs;
   } catch (const std::exception& e) {
     return absl::InvalidArgumentError(CauseLine(e.what()));

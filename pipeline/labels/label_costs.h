@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/learner/label_learner_options.h"
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
 
@@ -22,7 +22,7 @@ struct LabelCostOptions {
 /// Builds the network and times each layer on a window of samples, with the threads of one stage. A
 /// copy costs nothing, because threads pass tensors without one. Fails as MakeLabelLearner(), and
 /// with CANCELLED once a stop is requested.
-[[nodiscard]] absl::StatusOr<NetworkCosts> MeasureLabelNetwork(const LabelLearnerOptions& learner,
-                                                               const LabelCostOptions& options);
+[[nodiscard]] absl::StatusOr<NetworkProfile> MeasureLabelNetwork(const LabelLearnerOptions& learner,
+                                                                 const LabelCostOptions& options);
 
 }  // namespace millrace::pipeline

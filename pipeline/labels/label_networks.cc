@@ -133,8 +133,8 @@ absl::StatusOr<LayerChain> Build(const LabelLearnerOptions& options) {
 constexpr double kBytesPerNumber = sizeof(float);
 
 /// A layer with `weights` numbers that makes `outputs` of `inputs` per sample, and its ReLU.
-LayerCosts Described(const LabelLearnerOptions& options, double weights, double inputs,
-                     double outputs) {
+LayerProfile Described(const LabelLearnerOptions& options, double weights, double inputs,
+                       double outputs) {
   const double window = kBytesPerNumber * options.window;
   return {.name = {},
           .output_bytes = window * outputs,
@@ -142,8 +142,8 @@ LayerCosts Described(const LabelLearnerOptions& options, double weights, double 
           .activation_bytes = window * (inputs + 2 * outputs)};
 }
 
-std::vector<LayerCosts> DescribeMlp(const LabelLearnerOptions& options) {
-  std::vector<LayerCosts> layers;
+std::vector<LayerProfile> DescribeMlp(const LabelLearnerOptions& options) {
+  std::vector<LayerProfile> layers;
   auto inputs = static_cast<double>(NumbersOf(options));
   for (int i = 1; i <= options.layers; ++i) {
     const double outputs = i == options.layers ? options.outputs : options.width;
@@ -153,9 +153,9 @@ std::vector<LayerCosts> DescribeMlp(const LabelLearnerOptions& options) {
   return layers;
 }
 
-std::vector<LayerCosts> DescribeConvolutional(const LabelLearnerOptions& options) {
+std::vector<LayerProfile> DescribeConvolutional(const LabelLearnerOptions& options) {
   constexpr double kKernel = 9;
-  std::vector<LayerCosts> layers;
+  std::vector<LayerProfile> layers;
   auto channels = static_cast<double>(options.sample_shape[0]);
   std::int64_t rows = options.sample_shape[1];
   std::int64_t columns = options.sample_shape[2];
@@ -177,7 +177,7 @@ std::vector<LayerCosts> DescribeConvolutional(const LabelLearnerOptions& options
 
 }  // namespace
 
-absl::StatusOr<std::vector<LayerCosts>> DescribeLabelNetwork(const LabelLearnerOptions& options) {
+absl::StatusOr<std::vector<LayerProfile>> DescribeLabelNetwork(const LabelLearnerOptions& options) {
   MILLRACE_RETURN_IF_ERROR(CheckNetwork(options));
   return options.network == "mlp" ? DescribeMlp(options) : DescribeConvolutional(options);
 }

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "pipeline/learner/label_learner_options.h"
 #include "pipeline/nn/opened_network.h"
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
 
@@ -16,7 +16,7 @@ namespace millrace::pipeline {
 
 /// The bytes of the layers of the options' network for a window of samples, computed from its
 /// description. INVALID_ARGUMENT as OpenLabelNetwork(). REQUIRES: no `model`.
-[[nodiscard]] absl::StatusOr<std::vector<LayerCosts>> DescribeLabelNetwork(
+[[nodiscard]] absl::StatusOr<std::vector<LayerProfile>> DescribeLabelNetwork(
     const LabelLearnerOptions& options);
 
 /// The network that the options name: a user's or a built-in one. Each call makes a new one with

@@ -43,7 +43,7 @@ class LabelStreamLearner final : public Learner {
   LabelStreamLearner(LabelStreamOptions options, OnPrediction on_prediction)
       : options_(std::move(options)), on_prediction_(std::move(on_prediction)) {}
 
-  absl::Status Start(const std::vector<LayerCosts>& layers) {
+  absl::Status Start(const std::vector<LayerProfile>& layers) {
     MILLRACE_ASSIGN_OR_RETURN(learner_,
                               MakeLabelLearner(options_.learner, [this](const LabelPrediction& p) {
                                 on_prediction_(Described(p));
@@ -156,7 +156,7 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeLabelStreamLearner(const LabelStrea
   made.learner.sample_shape = {options.grey ? 1 : 3, options.height, options.width};
   made.learner.stop = options.stop;
   try {
-    MILLRACE_ASSIGN_OR_RETURN(const NetworkCosts costs,
+    MILLRACE_ASSIGN_OR_RETURN(const NetworkProfile costs,
                               MeasureLabelNetwork(made.learner, {.stop = options.stop}));
     if (made.learner.cuts.empty()) {
       MILLRACE_ASSIGN_OR_RETURN(made.learner.cuts,

@@ -17,7 +17,7 @@ namespace {
 class Chain {
  public:
   explicit Chain(const PartitionRequest& request) : request_(request) {
-    for (const LayerCosts& layer : request.layers) {
+    for (const LayerProfile& layer : request.layers) {
       cost_.push_back(cost_.back() + layer.cost.total());
       weights_.push_back(weights_.back() + layer.weight_bytes);
       activations_.push_back(activations_.back() + layer.activation_bytes);
@@ -154,10 +154,10 @@ std::vector<StageCost> StageCosts(const std::vector<StageCost>& layers, const Cu
   return costs;
 }
 
-std::vector<StageCost> CostsOf(const std::vector<LayerCosts>& layers) {
+std::vector<StageCost> CostsOf(const std::vector<LayerProfile>& layers) {
   std::vector<StageCost> costs;
   costs.reserve(layers.size());
-  for (const LayerCosts& layer : layers) costs.push_back(layer.cost);
+  for (const LayerProfile& layer : layers) costs.push_back(layer.cost);
   return costs;
 }
 

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "pipeline/plan/cuts.h"
 #include "pipeline/plan/stage_cost.h"
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
 
@@ -21,7 +21,7 @@ namespace millrace::pipeline {
 
 /// A chain to cut, and the limits of the cuts.
 struct PartitionRequest {
-  std::vector<LayerCosts> layers;
+  std::vector<LayerProfile> layers;
   int stages = 1;
   /// The memory of each device. nullopt: no limit.
   std::optional<double> memory_bytes = {};
@@ -45,7 +45,7 @@ struct PartitionRequest {
                                                 const Cuts& cuts);
 
 /// The StageCost of each layer.
-[[nodiscard]] std::vector<StageCost> CostsOf(const std::vector<LayerCosts>& layers);
+[[nodiscard]] std::vector<StageCost> CostsOf(const std::vector<LayerProfile>& layers);
 
 /// The cuts that give each stage the number of layers in `layers_of_stages`. Fails with
 /// INVALID_ARGUMENT, saying what is allowed, unless all are positive and their sum is `layers`.

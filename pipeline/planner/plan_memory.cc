@@ -4,7 +4,7 @@ namespace millrace::pipeline {
 namespace {
 
 // The first layer of `stage`, counted from 0; the number of layers for a stage after the last.
-int FirstLayer(const std::vector<LayerCosts>& layers, const Cuts& cuts, std::size_t stage) {
+int FirstLayer(const std::vector<LayerProfile>& layers, const Cuts& cuts, std::size_t stage) {
   if (stage == 0) return 0;
   return stage <= cuts.size() ? cuts[stage - 1] : static_cast<int>(layers.size());
 }
@@ -27,7 +27,7 @@ std::vector<StageHolds> HoldsOf(const Plan& plan) {
   return holds;
 }
 
-std::vector<double> DeviceBytes(const Plan& plan, const std::vector<LayerCosts>& layers,
+std::vector<double> DeviceBytes(const Plan& plan, const std::vector<LayerProfile>& layers,
                                 const Cuts& cuts) {
   const std::vector<StageHolds> holds = HoldsOf(plan);
   std::vector<double> bytes(plan.devices.size(), 0.0);

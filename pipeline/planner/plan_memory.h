@@ -5,7 +5,7 @@
 
 #include "pipeline/plan/cuts.h"
 #include "pipeline/plan/plan.h"
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
 
@@ -16,7 +16,7 @@ namespace millrace::pipeline {
 /// The bytes on each device of `plan`, whose stages are `layers` cut at `cuts`. A stage that two
 /// devices share counts on both.
 [[nodiscard]] std::vector<double> DeviceBytes(const Plan& plan,
-                                              const std::vector<LayerCosts>& layers,
+                                              const std::vector<LayerProfile>& layers,
                                               const Cuts& cuts);
 
 }  // namespace millrace::pipeline

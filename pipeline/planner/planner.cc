@@ -221,8 +221,8 @@ StageCost AtEffort(StageCost cost, const Effort& effort) {
   return cost;
 }
 
-std::vector<LayerCosts> AtEffort(std::vector<LayerCosts> layers, const Effort& effort) {
-  for (LayerCosts& layer : layers) layer.cost = AtEffort(layer.cost, effort);
+std::vector<LayerProfile> AtEffort(std::vector<LayerProfile> layers, const Effort& effort) {
+  for (LayerProfile& layer : layers) layer.cost = AtEffort(layer.cost, effort);
   return layers;
 }
 

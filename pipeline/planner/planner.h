@@ -16,7 +16,7 @@
 #include "pipeline/plan/cuts.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/stage_cost.h"
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 #include "pipeline/schedules/schedules.h"
 
 namespace millrace::pipeline {
@@ -26,7 +26,7 @@ inline constexpr double kToleratedDrops = 0.005;
 
 struct PlannerRequest {
   /// Times in the unit of `interval`.
-  std::vector<LayerCosts> layers = {};
+  std::vector<LayerProfile> layers = {};
   /// The memory of each device. nullopt: no limit.
   std::optional<double> memory_bytes = {};
   /// The skips that cross the given cuts of the network.
@@ -72,8 +72,8 @@ struct PlannedPipeline {
 
 /// The cost of a layer or stage for a sample at this effort.
 [[nodiscard]] StageCost AtEffort(StageCost cost, const Effort& effort);
-[[nodiscard]] std::vector<LayerCosts> AtEffort(std::vector<LayerCosts> layers,
-                                               const Effort& effort);
+[[nodiscard]] std::vector<LayerProfile> AtEffort(std::vector<LayerProfile> layers,
+                                                 const Effort& effort);
 
 /// Fills in the expected drops and delay of `pipeline`, which has cuts, plan and costs.
 [[nodiscard]] absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline);

@@ -71,8 +71,8 @@ bool GoodEnough(const PlannedPipeline& running, const PlannedPipeline& found, do
 
 }  // namespace
 
-std::vector<LayerCosts> Scaled(std::vector<LayerCosts> layers, const Cuts& cuts,
-                               const std::vector<StageCost>& measured) {
+std::vector<LayerProfile> Scaled(std::vector<LayerProfile> layers, const Cuts& cuts,
+                                 const std::vector<StageCost>& measured) {
   const std::vector<StageCost> planned = StageCosts(CostsOf(layers), cuts);
   MILLRACE_CHECK(planned.size() == measured.size());
   for (int i = 0; i < static_cast<int>(layers.size()); ++i) {

@@ -36,8 +36,8 @@ struct Replan {
 
 /// `layers`, scaled to the measured costs of their stages. All forwards of a stage get the same
 /// factor, and so do its backwards and updates. REQUIRES: one cost for each stage of `cuts`.
-[[nodiscard]] std::vector<LayerCosts> Scaled(std::vector<LayerCosts> layers, const Cuts& cuts,
-                                             const std::vector<StageCost>& measured);
+[[nodiscard]] std::vector<LayerProfile> Scaled(std::vector<LayerProfile> layers, const Cuts& cuts,
+                                               const std::vector<StageCost>& measured);
 
 /// Plans for the layers of `request`. Switches to the new plan if `running` no longer holds, or if
 /// the new plan is clearly better: less staleness, or a delay shorter by more than `share`.

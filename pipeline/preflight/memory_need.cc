@@ -30,7 +30,7 @@
 namespace millrace::pipeline {
 namespace {
 
-using Layers = std::vector<LayerCosts>;
+using Layers = std::vector<LayerProfile>;
 
 // The smallest side that every network accepts (CheckFlowOptions()).
 constexpr int kSmallSide = 64;
@@ -63,14 +63,14 @@ double KeptBy(const OptimizerOptions& optimizer) {
   return optimizer.kind == Kind::kAdam || optimizer.kind == Kind::kAdamW ? 2 : 1;
 }
 
-double Sum(const Layers& layers, double LayerCosts::*bytes) {
+double Sum(const Layers& layers, double LayerProfile::*bytes) {
   return std::accumulate(layers.begin(), layers.end(), 0.0,
-                         [bytes](double sum, const LayerCosts& l) { return sum + l.*bytes; });
+                         [bytes](double sum, const LayerProfile& l) { return sum + l.*bytes; });
 }
 
-double Most(const Layers& layers, double LayerCosts::*bytes) {
+double Most(const Layers& layers, double LayerProfile::*bytes) {
   double most = 0;
-  for (const LayerCosts& layer : layers) most = std::max(most, layer.*bytes);
+  for (const LayerProfile& layer : layers) most = std::max(most, layer.*bytes);
   return most;
 }
 
@@ -97,30 +97,30 @@ absl::StatusOr<double> HeldByStages(const Layers& layers, const Use& use) {
   return most;
 }
 
-Layers Without(Layers layers, std::vector<double LayerCosts::*> bytes) {
-  for (LayerCosts& layer : layers) {
-    for (double LayerCosts::*of : bytes) layer.*of = 0;
+Layers Without(Layers layers, std::vector<double LayerProfile::*> bytes) {
+  for (LayerProfile& layer : layers) {
+    for (double LayerProfile::*of : bytes) layer.*of = 0;
   }
   return layers;
 }
 
 /// The bytes of weights, and of samples; each has its own overhead.
 absl::StatusOr<double> NeedOf(const Layers& layers, const Use& use) {
-  const double weights = Sum(layers, &LayerCosts::weight_bytes);
+  const double weights = Sum(layers, &LayerProfile::weight_bytes);
   MILLRACE_ASSIGN_OR_RETURN(
       const double versions,
-      HeldByStages(Without(layers, {&LayerCosts::activation_bytes, &LayerCosts::output_bytes}),
+      HeldByStages(Without(layers, {&LayerProfile::activation_bytes, &LayerProfile::output_bytes}),
                    use));
   const double with_state = weights * (1 + use.kept_of_weights);
   const double second = weights;  // The network for Predict().
   const double all_weights =
       versions + with_state + second + (use.unproven + kOtherCopies) * with_state;
 
-  const double widest = Most(layers, &LayerCosts::output_bytes);
+  const double widest = Most(layers, &LayerProfile::output_bytes);
   MILLRACE_ASSIGN_OR_RETURN(const double samples,
-                            HeldByStages(Without(layers, {&LayerCosts::weight_bytes}), use));
+                            HeldByStages(Without(layers, {&LayerProfile::weight_bytes}), use));
   // One sample through all layers, each as a stage.
-  const double measuring = Sum(layers, &LayerCosts::activation_bytes);
+  const double measuring = Sum(layers, &LayerProfile::activation_bytes);
   return kOverhead * all_weights + use.overhead * (std::max(samples, measuring) + 4 * widest);
 }
 
@@ -167,7 +167,7 @@ absl::StatusOr<Layers> LayersOf(FlowLearnerOptions options) {
                        (static_cast<double>(kSmallSide) * kSmallSide);
   options.width = options.height = kSmallSide;
   MILLRACE_ASSIGN_OR_RETURN(Layers layers, known.Of(options));
-  for (LayerCosts& layer : layers) {
+  for (LayerProfile& layer : layers) {
     layer.activation_bytes *= times;
     layer.output_bytes *= times;
   }
@@ -195,7 +195,7 @@ absl::StatusOr<double> FlowNeed(const FlowLearnerOptions& options) {
   MILLRACE_ASSIGN_OR_RETURN(Layers layers, LayersOf(options));
   const bool on_gpu = std::ranges::any_of(
       choice.names, [](const std::string& name) { return name.rfind("cuda", 0) == 0; });
-  for (LayerCosts& layer : layers) {
+  for (LayerProfile& layer : layers) {
     if (on_gpu) layer.activation_bytes = layer.output_bytes = 0;
   }
   return NeedOf(layers, UseOf(options));

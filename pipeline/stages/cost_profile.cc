@@ -69,12 +69,13 @@ double Bytes(at::TensorList tensors) {
 }
 
 // Runs a layer, returns its outputs without a graph, and fills in its other costs.
-using RunLayer = absl::FunctionRef<Tensors(const Stage& layer, const Tensors& inputs, LayerCosts&)>;
+using RunLayer =
+    absl::FunctionRef<Tensors(const Stage& layer, const Tensors& inputs, LayerProfile&)>;
 
 // Measures the weights, the inputs and the tensors that cross each cut.
-std::vector<LayerCosts> GoThrough(const LayerChain& chain, const at::Tensor& input,
-                                  const std::stop_token& stop, RunLayer run) {
-  std::vector<LayerCosts> layers;
+std::vector<LayerProfile> GoThrough(const LayerChain& chain, const at::Tensor& input,
+                                    const std::stop_token& stop, RunLayer run) {
+  std::vector<LayerProfile> layers;
   std::vector<at::Tensor> on_their_way(chain.skips.size());
   at::Tensor main = input;
   for (const Stage& layer : CutIntoStages(chain, AllCuts(chain))) {
@@ -83,9 +84,9 @@ std::vector<LayerCosts> GoThrough(const LayerChain& chain, const at::Tensor& inp
     for (const Wire& wire : layer.incoming()) {
       if (wire.edge != Wire::kNeighbour) inputs.push_back(std::move(on_their_way[wire.edge]));
     }
-    LayerCosts costs{.name = layer.layer_names()[0],
-                     .weight_bytes = Bytes(layer.parameters()),
-                     .activation_bytes = Bytes(inputs)};
+    LayerProfile costs{.name = layer.layer_names()[0],
+                       .weight_bytes = Bytes(layer.parameters()),
+                       .activation_bytes = Bytes(inputs)};
     const Tensors outputs = run(layer, inputs, costs);
     main = outputs[0];
     for (std::size_t i = 1; i < outputs.size(); ++i) {
@@ -98,11 +99,11 @@ std::vector<LayerCosts> GoThrough(const LayerChain& chain, const at::Tensor& inp
 }
 
 // Measures all costs that need no graph.
-std::vector<LayerCosts> SizesOf(const LayerChain& chain, const at::Tensor& input,
-                                const std::stop_token& stop) {
+std::vector<LayerProfile> SizesOf(const LayerChain& chain, const at::Tensor& input,
+                                  const std::stop_token& stop) {
   const at::NoGradGuard no_graph;
   return GoThrough(chain, input, stop,
-                   [](const Stage& layer, const Tensors& inputs, LayerCosts& /*costs*/) {
+                   [](const Stage& layer, const Tensors& inputs, LayerProfile& /*costs*/) {
                      return layer.Forward(inputs);
                    });
 }
@@ -119,7 +120,7 @@ double CopyMs(double bytes, int runs) {
   return Median(std::move(times));
 }
 
-void AddCopies(NetworkCosts& network, int runs) {
+void AddCopies(NetworkProfile& network, int runs) {
   double bytes = 0;
   double ms = 0;
   for (std::size_t cut = 0; cut + 1 < network.layers.size(); ++cut) {
@@ -128,7 +129,7 @@ void AddCopies(NetworkCosts& network, int runs) {
   }
   if (bytes <= 0 || ms <= 0) return;
   network.copy_gb_per_s = bytes / (ms * kBytesPerMsPerGb);
-  for (LayerCosts& layer : network.layers) {
+  for (LayerProfile& layer : network.layers) {
     layer.cost.copy = layer.output_bytes / (network.copy_gb_per_s * kBytesPerMsPerGb);
   }
 }
@@ -151,7 +152,7 @@ class Profiling {
              .optimizer = {.learning_rate = 0}}),
         times_(chain.layers.size()) {}
 
-  void Run(const ProfileOptions& options, std::vector<LayerCosts>& layers) {
+  void Run(const ProfileOptions& options, std::vector<LayerProfile>& layers) {
     const int all = kUntimed + options.runs;
     const auto tell = [&](std::int64_t done) {
       if (options.on_sample) options.on_sample(static_cast<int>(done), all);
@@ -175,7 +176,7 @@ class Profiling {
   }
 
   // Writes medians, scaled to an idle core, into `layers`; returns the spread.
-  double Summarize(std::vector<LayerCosts>& layers) {
+  double Summarize(std::vector<LayerProfile>& layers) {
     const double slowness = FastestCoreOfThisProgram().SlownessOf(Median(yardstick_ms_));
     double weights = 0;
     double variances = 0;
@@ -209,14 +210,14 @@ class Profiling {
 
 }  // namespace
 
-NetworkCosts ProfileLayers(const LayerChain& chain, const at::Tensor& input,
-                           const std::function<at::Tensor(const at::Tensor&)>& objective,
-                           const ProfileOptions& options) {
+NetworkProfile ProfileLayers(const LayerChain& chain, const at::Tensor& input,
+                             const std::function<at::Tensor(const at::Tensor&)>& objective,
+                             const ProfileOptions& options) {
   MILLRACE_CHECK(options.runs > 0);
   for (const auto& layer : chain.layers) MoveTo(options.device, *layer);
   const KeptModel kept(chain);
   const at::Tensor there = input.to(options.device);
-  NetworkCosts network{.layers = SizesOf(chain, there, options.stop)};
+  NetworkProfile network{.layers = SizesOf(chain, there, options.stop)};
   if (options.stop.stop_requested()) return network;
   Profiling profiling(chain, there, options.device, objective);
   profiling.Run(options, network.layers);
@@ -225,13 +226,13 @@ NetworkCosts ProfileLayers(const LayerChain& chain, const at::Tensor& input,
   return network;
 }
 
-std::vector<LayerCosts> MeasureMemory(const LayerChain& chain, const at::Tensor& input,
-                                      const std::function<at::Tensor(const at::Tensor&)>& objective,
-                                      const std::stop_token& stop) {
+std::vector<LayerProfile> MeasureMemory(
+    const LayerChain& chain, const at::Tensor& input,
+    const std::function<at::Tensor(const at::Tensor&)>& objective, const std::stop_token& stop) {
   const KeptModel kept(chain);
   std::size_t number = 0;
   return GoThrough(chain, input, stop,
-                   [&](const Stage& layer, const Tensors& inputs, LayerCosts& costs) {
+                   [&](const Stage& layer, const Tensors& inputs, LayerProfile& costs) {
                      Tensors outputs;
                      at::Tensor scalar;
                      const bool last = ++number == chain.layers.size();

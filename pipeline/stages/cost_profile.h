@@ -8,7 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "pipeline/nn/layer.h"
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
 
@@ -41,14 +41,14 @@ struct ProfileOptions {
 ///
 /// Leaves parameters, gradients, buffers and LibTorch's random generator bit-identical, but moves
 /// them to the device. REQUIRES: runs > 0.
-[[nodiscard]] NetworkCosts ProfileLayers(
+[[nodiscard]] NetworkProfile ProfileLayers(
     const LayerChain& chain, const at::Tensor& input,
     const std::function<at::Tensor(const at::Tensor&)>& objective,
     const ProfileOptions& options = {});
 
 /// The bytes alone, layer by layer. Only one layer's activations exist at a time, and nothing is
 /// timed. A request by `stop` ends it after the current layer; the bytes are then meaningless.
-[[nodiscard]] std::vector<LayerCosts> MeasureMemory(
+[[nodiscard]] std::vector<LayerProfile> MeasureMemory(
     const LayerChain& chain, const at::Tensor& input,
     const std::function<at::Tensor(const at::Tensor&)>& objective,
     const std::stop_token& stop = {});

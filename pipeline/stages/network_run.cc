@@ -54,7 +54,7 @@ absl::StatusOr<Phases> PlanStages(const FirstInput& first, const std::string& sc
                                   const std::function<at::Tensor(const at::Tensor&)>& objective) {
   request.shape = ShapeOf(first.chain, first.cuts);
   if (request.period > 0) {
-    const NetworkCosts costs = ProfileLayers(first.chain, first.input, objective);
+    const NetworkProfile costs = ProfileLayers(first.chain, first.input, objective);
     request.costs = StageCosts(CostsOf(costs.layers), first.cuts);
     for (StageCost& cost : request.costs) cost.copy = 0;  // Threads pass tensors without a copy.
   } else {

@@ -36,8 +36,8 @@ absl::StatusOr<StreamConfig> FindStream(const Config& config, const std::string&
                    : absl::StrCat("there is no stream ", name, "; there are: ", names));
 }
 
-absl::StatusOr<pipeline::NetworkCosts> Measure(const StreamConfig& stream,
-                                               const std::function<void(int, int)>& show) {
+absl::StatusOr<pipeline::NetworkProfile> Measure(const StreamConfig& stream,
+                                                 const std::function<void(int, int)>& show) {
   if (IsOfLabels(stream.task)) {
     return pipeline::MeasureLabelNetwork(stream.labels.learner,
                                          {.steps = kSamples, .on_step = show});
@@ -68,7 +68,7 @@ absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
   MILLRACE_ASSIGN_OR_RETURN(const FittedStream fitted, CameraFit().Complete(found));
   const StreamConfig& chosen = fitted.config;
   ProgressBar bar(std::cerr, ProgressBar::OnStandardError("samples measured"));
-  absl::StatusOr<pipeline::NetworkCosts> costs =
+  absl::StatusOr<pipeline::NetworkProfile> costs =
       Measure(chosen, [&bar](int done, int all) { bar.Show(done, all); });
   bar.Clear();  // The finished bar adds nothing to the plan.
   MILLRACE_RETURN_IF_ERROR(costs.status());

@@ -16,7 +16,7 @@ namespace {
 
 // A network and the request for its plan.
 struct Planning {
-  pipeline::NetworkCosts network;
+  pipeline::NetworkProfile network;
   PlanRequest request;
 };
 

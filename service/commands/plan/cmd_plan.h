@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/plan/cuts.h"
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 #include "service/commands/plan/drawing_files.h"
 #include "service/commands/plan/plan_request.h"
 
@@ -16,7 +16,7 @@ namespace millrace::service {
 
 /// A configured model, its measured costs on this machine, and its configured plan.
 struct MeasuredModel {
-  pipeline::NetworkCosts costs;
+  pipeline::NetworkProfile costs;
   std::string schedule;
   int stages = 1;
   /// The layer that starts each stage after the first. Empty: the best cuts.

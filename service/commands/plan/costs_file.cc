@@ -14,8 +14,8 @@ namespace millrace::service {
 namespace {
 
 using nlohmann::json;
-using pipeline::LayerCosts;
-using pipeline::NetworkCosts;
+using pipeline::LayerProfile;
+using pipeline::NetworkProfile;
 
 constexpr std::array<const char*, 4> kFileKeys = {"layers", "copy_gb_per_s", "memory_bytes",
                                                   "spread"};
@@ -59,14 +59,14 @@ class Object {
   const std::string where_;
 };
 
-absl::StatusOr<LayerCosts> ParseLayer(const json& value, const std::string& where,
-                                      double copy_gb_per_s) {
+absl::StatusOr<LayerProfile> ParseLayer(const json& value, const std::string& where,
+                                        double copy_gb_per_s) {
   const Object object(value, where);
   MILLRACE_RETURN_IF_ERROR(object.CheckKeys(kLayerKeys));
   if (!value.contains("forward_ms")) {
     return object.Error("forward_ms is missing; it is the time of one forward in milliseconds");
   }
-  LayerCosts layer;
+  LayerProfile layer;
   MILLRACE_ASSIGN_OR_RETURN(layer.cost.forward, object.Number("forward_ms"));
   MILLRACE_ASSIGN_OR_RETURN(layer.cost.backward, object.Number("backward_ms"));
   MILLRACE_ASSIGN_OR_RETURN(layer.cost.update, object.Number("update_ms"));
@@ -87,10 +87,10 @@ absl::StatusOr<std::string> NameOf(const json& value, const std::string& path, s
                                                  "; allowed is a text in quotation marks"));
 }
 
-absl::StatusOr<NetworkCosts> ParseFile(const std::string& path, const json& file) {
+absl::StatusOr<NetworkProfile> ParseFile(const std::string& path, const json& file) {
   const Object object(file, path);
   MILLRACE_RETURN_IF_ERROR(object.CheckKeys(kFileKeys));
-  NetworkCosts costs;
+  NetworkProfile costs;
   MILLRACE_ASSIGN_OR_RETURN(costs.copy_gb_per_s, object.Number("copy_gb_per_s"));
   MILLRACE_ASSIGN_OR_RETURN(const double memory_bytes, object.Number("memory_bytes"));
   if (memory_bytes > 0) costs.memory_bytes = memory_bytes;
@@ -106,8 +106,9 @@ absl::StatusOr<NetworkCosts> ParseFile(const std::string& path, const json& file
     const std::size_t number = costs.layers.size();
     MILLRACE_ASSIGN_OR_RETURN(std::string name, NameOf(value, path, number));
     MILLRACE_ASSIGN_OR_RETURN(
-        LayerCosts layer, ParseLayer(value, absl::StrCat(path, ": layer ", number, " (", name, ")"),
-                                     costs.copy_gb_per_s));
+        LayerProfile layer,
+        ParseLayer(value, absl::StrCat(path, ": layer ", number, " (", name, ")"),
+                   costs.copy_gb_per_s));
     layer.name = std::move(name);
     total += layer.cost.total();
     costs.layers.push_back(std::move(layer));
@@ -118,7 +119,7 @@ absl::StatusOr<NetworkCosts> ParseFile(const std::string& path, const json& file
   return costs;
 }
 
-json LayerJson(const LayerCosts& layer) {
+json LayerJson(const LayerProfile& layer) {
   return {{"name", layer.name},
           {"forward_ms", layer.cost.forward},
           {"backward_ms", layer.cost.backward},
@@ -130,7 +131,7 @@ json LayerJson(const LayerCosts& layer) {
 
 }  // namespace
 
-absl::StatusOr<NetworkCosts> ParseCosts(const std::string& path, std::string_view text) {
+absl::StatusOr<NetworkProfile> ParseCosts(const std::string& path, std::string_view text) {
   try {
     return ParseFile(path, json::parse(text));
   } catch (const json::exception& error) {
@@ -138,14 +139,14 @@ absl::StatusOr<NetworkCosts> ParseCosts(const std::string& path, std::string_vie
   }
 }
 
-absl::StatusOr<NetworkCosts> ReadCosts(const std::string& path) {
+absl::StatusOr<NetworkProfile> ReadCosts(const std::string& path) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   return ParseCosts(path, text);
 }
 
-std::string CostsText(const NetworkCosts& costs) {
+std::string CostsText(const NetworkProfile& costs) {
   json layers = json::array();
-  for (const LayerCosts& layer : costs.layers) layers.push_back(LayerJson(layer));
+  for (const LayerProfile& layer : costs.layers) layers.push_back(LayerJson(layer));
   json file = {{"layers", std::move(layers)}};
   if (costs.copy_gb_per_s > 0) file["copy_gb_per_s"] = costs.copy_gb_per_s;
   if (costs.memory_bytes) file["memory_bytes"] = *costs.memory_bytes;

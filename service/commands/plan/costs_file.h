@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 
 namespace millrace::service {
 
@@ -17,13 +17,13 @@ namespace millrace::service {
 /// 0. A copy_gb_per_s of 0 means that copies are free, a memory_bytes of 0 means no limit. A
 /// missing spread means that it was not measured. Fails with INVALID_ARGUMENT, naming `path`, the
 /// layer, the key and the valid values.
-[[nodiscard]] absl::StatusOr<pipeline::NetworkCosts> ParseCosts(const std::string& path,
-                                                                std::string_view text);
+[[nodiscard]] absl::StatusOr<pipeline::NetworkProfile> ParseCosts(const std::string& path,
+                                                                  std::string_view text);
 
 /// Reads and parses the file at `path`. Fails as ReadFile() and ParseCosts() do.
-[[nodiscard]] absl::StatusOr<pipeline::NetworkCosts> ReadCosts(const std::string& path);
+[[nodiscard]] absl::StatusOr<pipeline::NetworkProfile> ReadCosts(const std::string& path);
 
 /// The text that ParseCosts() reads.
-[[nodiscard]] std::string CostsText(const pipeline::NetworkCosts& costs);
+[[nodiscard]] std::string CostsText(const pipeline::NetworkProfile& costs);
 
 }  // namespace millrace::service

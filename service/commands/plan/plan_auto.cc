@@ -13,13 +13,13 @@
 namespace millrace::service {
 namespace {
 
-using pipeline::NetworkCosts;
+using pipeline::NetworkProfile;
 using pipeline::PlannedPipeline;
 
 constexpr double kUsualSpread = 0.1;
 constexpr int kUsualDevices = 2;
 
-absl::Status CheckAuto(const NetworkCosts& network, const PlanRequest& request) {
+absl::Status CheckAuto(const NetworkProfile& network, const PlanRequest& request) {
   if (!(request.period_ms > 0)) {
     return absl::InvalidArgumentError(
         "--schedule auto needs --period-ms, the time between two frames of the camera: 40 for 25 "
@@ -37,11 +37,11 @@ absl::Status CheckAuto(const NetworkCosts& network, const PlanRequest& request) 
       Plural(layers, "layer"), "; ask for 1 to ", layers));
 }
 
-double SpreadOf(const NetworkCosts& network, const PlanRequest& request) {
+double SpreadOf(const NetworkProfile& network, const PlanRequest& request) {
   return request.spread.value_or(network.spread.value_or(kUsualSpread));
 }
 
-absl::StatusOr<PlannedPipeline> Plan(const NetworkCosts& network, const PlanRequest& request) {
+absl::StatusOr<PlannedPipeline> Plan(const NetworkProfile& network, const PlanRequest& request) {
   const int layers = static_cast<int>(network.layers.size());
   return pipeline::PlanFor(
       {.layers = network.layers,
@@ -52,7 +52,7 @@ absl::StatusOr<PlannedPipeline> Plan(const NetworkCosts& network, const PlanRequ
 }
 
 // The mean costs at `effort`: a sample without an update costs no backward and no update.
-NetworkCosts NetworkAt(NetworkCosts network, const pipeline::Effort& effort) {
+NetworkProfile NetworkAt(NetworkProfile network, const pipeline::Effort& effort) {
   network.layers = AtEffort(std::move(network.layers), effort);
   return network;
 }
@@ -80,7 +80,7 @@ std::string TText(const FoundPlan& found) {
 
 }  // namespace
 
-absl::StatusOr<PlanReport> FindPlan(const NetworkCosts& network, const PlanRequest& request) {
+absl::StatusOr<PlanReport> FindPlan(const NetworkProfile& network, const PlanRequest& request) {
   MILLRACE_RETURN_IF_ERROR(CheckAuto(network, request));
   MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline planned, Plan(network, request));
   MILLRACE_ASSIGN_OR_RETURN(PlanReport report,

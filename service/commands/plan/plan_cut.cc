@@ -12,7 +12,7 @@
 namespace millrace::service {
 namespace {
 
-using pipeline::NetworkCosts;
+using pipeline::NetworkProfile;
 
 constexpr int kDevices = 2;
 constexpr int kMostRunsADevice = 8;
@@ -82,7 +82,7 @@ absl::Status CheckPlacement(const PlanRequest& request, int stages) {
 
 }  // namespace
 
-absl::StatusOr<PlanCut> CutForPlan(const NetworkCosts& costs, const PlanRequest& request,
+absl::StatusOr<PlanCut> CutForPlan(const NetworkProfile& costs, const PlanRequest& request,
                                    const std::vector<pipeline::StageHolds>& holds) {
   const int layers = static_cast<int>(costs.layers.size());
   PlanCut cut;
@@ -108,7 +108,7 @@ bool LeavesRunsOpen(const PlanRequest& request) {
   return Interleaves(request) && request.placement.empty() && request.layers_of_stages.empty();
 }
 
-absl::StatusOr<PlanCut> ScatterForPlan(const NetworkCosts& costs, const PlanRequest& request) {
+absl::StatusOr<PlanCut> ScatterForPlan(const NetworkProfile& costs, const PlanRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const int devices,
                             StagesFor(static_cast<int>(costs.layers.size()), request));
   const std::vector<pipeline::StageCost> by_layer = pipeline::CostsOf(costs.layers);

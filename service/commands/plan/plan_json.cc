@@ -6,7 +6,7 @@ namespace millrace::service {
 namespace {
 
 using nlohmann::json;
-using pipeline::NetworkCosts;
+using pipeline::NetworkProfile;
 
 json StageJson(const PlannedStage& stage) {
   return {{"layers", {stage.first_layer, stage.last_layer}},
@@ -60,7 +60,7 @@ json OperationsJson(const pipeline::Plan& plan) {
   return operations;
 }
 
-json BottleneckJson(const NetworkCosts& network, const Bottleneck& bottleneck) {
+json BottleneckJson(const NetworkProfile& network, const Bottleneck& bottleneck) {
   static constexpr const char* kKinds[] = {"stage", "device", "cut"};
   const char* kind = kKinds[static_cast<int>(bottleneck.kind)];
   return {{"kind", kind},
@@ -82,7 +82,7 @@ void AddFound(const FoundPlan& found, json& object) {
   object["limit"] = found.limit;
 }
 
-json ReportJson(const NetworkCosts& network, const PlanReport& report) {
+json ReportJson(const NetworkProfile& network, const PlanReport& report) {
   json stages = json::array();
   for (const PlannedStage& stage : report.stages) stages.push_back(StageJson(stage));
   json object = {{"schedule", report.schedule},
@@ -108,7 +108,7 @@ json ReportJson(const NetworkCosts& network, const PlanReport& report) {
   return object;
 }
 
-json PhasesJson(const NetworkCosts& network, const std::vector<PlanReport>& phases) {
+json PhasesJson(const NetworkProfile& network, const std::vector<PlanReport>& phases) {
   json object;
   for (auto phase = phases.rbegin(); phase != phases.rend(); ++phase) {
     json earlier = ReportJson(network, *phase);
@@ -120,11 +120,11 @@ json PhasesJson(const NetworkCosts& network, const std::vector<PlanReport>& phas
 
 }  // namespace
 
-std::string PlanJson(const NetworkCosts& network, const std::vector<PlanReport>& phases) {
+std::string PlanJson(const NetworkProfile& network, const std::vector<PlanReport>& phases) {
   return PhasesJson(network, phases).dump(2) + "\n";
 }
 
-std::string CompareJson(const NetworkCosts& network,
+std::string CompareJson(const NetworkProfile& network,
                         const std::vector<ComparedSchedule>& schedules) {
   json list = json::array();
   for (const ComparedSchedule& schedule : schedules) {

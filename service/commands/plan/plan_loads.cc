@@ -10,7 +10,7 @@ namespace {
 using pipeline::Operation;
 using enum pipeline::OperationKind;
 
-int LargestLayer(const pipeline::NetworkCosts& network, const std::vector<PlannedStage>& stages,
+int LargestLayer(const pipeline::NetworkProfile& network, const std::vector<PlannedStage>& stages,
                  std::size_t device) {
   int largest = -1;
   for (const PlannedStage& stage : stages) {
@@ -47,7 +47,7 @@ DeviceLoad LoadOf(const PlanReport& report, std::size_t device) {
 
 }  // namespace
 
-std::vector<PlannedStage> PlannedStages(const pipeline::NetworkCosts& network,
+std::vector<PlannedStage> PlannedStages(const pipeline::NetworkProfile& network,
                                         const pipeline::Cuts& cuts, const pipeline::Plan& plan,
                                         const std::vector<pipeline::StageCost>& costs) {
   std::vector<PlannedStage> stages(plan.stage_count());
@@ -80,7 +80,7 @@ double CutLoad(const PlanReport& report, int stage) {
   return (before.device != after.device ? copy : 0) + (back ? copy : 0);
 }
 
-Bottleneck FindBottleneck(const pipeline::NetworkCosts& network, const PlanReport& report) {
+Bottleneck FindBottleneck(const pipeline::NetworkProfile& network, const PlanReport& report) {
   Bottleneck worst;
   for (std::size_t device = 0; device < report.plan.devices.size(); ++device) {
     const DeviceLoad load = LoadOf(report, device);

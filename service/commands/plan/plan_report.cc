@@ -16,7 +16,7 @@
 namespace millrace::service {
 namespace {
 
-using pipeline::NetworkCosts;
+using pipeline::NetworkProfile;
 using pipeline::Phases;
 using pipeline::StageCost;
 
@@ -43,7 +43,7 @@ absl::StatusOr<Phases> PhasesFor(const PlanRequest& request, const PlanCut& cut,
 
 // Speed-up over one device that does the same work and the same number of updates, one sample at a
 // time. Also its upper bound.
-void AddSpeedUp(const NetworkCosts& network, PlanReport& report) {
+void AddSpeedUp(const NetworkProfile& network, PlanReport& report) {
   int updates = 0;
   for (const auto& order : report.plan.devices) {
     updates += static_cast<int>(
@@ -80,7 +80,7 @@ absl::Status AddTimes(const PlanRequest& request, PlanReport& report) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<PlanReport>> ReportsFor(const NetworkCosts& network,
+absl::StatusOr<std::vector<PlanReport>> ReportsFor(const NetworkProfile& network,
                                                    const PlanRequest& request, const PlanCut& cut) {
   const auto costs = pipeline::StageCosts(pipeline::CostsOf(network.layers), cut.cuts);
   MILLRACE_ASSIGN_OR_RETURN(Phases phases, PhasesFor(request, cut, costs));
@@ -93,7 +93,7 @@ absl::StatusOr<std::vector<PlanReport>> ReportsFor(const NetworkCosts& network,
 }
 
 // Fails if a device has too little memory, and names it.
-absl::Status CheckMemory(const NetworkCosts& network, const std::vector<PlanReport>& reports) {
+absl::Status CheckMemory(const NetworkProfile& network, const std::vector<PlanReport>& reports) {
   if (!network.memory_bytes) return absl::OkStatus();
   for (const PlanReport& report : reports) {
     for (std::size_t device = 0; device < report.memory_bytes.size(); ++device) {
@@ -108,7 +108,7 @@ absl::Status CheckMemory(const NetworkCosts& network, const std::vector<PlanRepo
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<PlanReport>> ContiguousReports(const NetworkCosts& costs,
+absl::StatusOr<std::vector<PlanReport>> ContiguousReports(const NetworkProfile& costs,
                                                           const PlanRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const PlanCut cut, CutForPlan(costs, request, /*holds=*/{}));
   MILLRACE_ASSIGN_OR_RETURN(std::vector<PlanReport> reports, ReportsFor(costs, request, cut));
@@ -121,7 +121,7 @@ absl::StatusOr<std::vector<PlanReport>> ContiguousReports(const NetworkCosts& co
   return reports;
 }
 
-absl::StatusOr<std::vector<PlanReport>> ScatteredReports(const NetworkCosts& costs,
+absl::StatusOr<std::vector<PlanReport>> ScatteredReports(const NetworkProfile& costs,
                                                          const PlanRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const PlanCut cut, ScatterForPlan(costs, request));
   MILLRACE_ASSIGN_OR_RETURN(std::vector<PlanReport> reports, ReportsFor(costs, request, cut));
@@ -129,7 +129,7 @@ absl::StatusOr<std::vector<PlanReport>> ScatteredReports(const NetworkCosts& cos
   return reports;
 }
 
-absl::StatusOr<std::vector<PlanReport>> FoundReports(const NetworkCosts& costs,
+absl::StatusOr<std::vector<PlanReport>> FoundReports(const NetworkProfile& costs,
                                                      const PlanRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(PlanReport report, FindPlan(costs, request));
   std::vector<PlanReport> reports;
@@ -139,7 +139,7 @@ absl::StatusOr<std::vector<PlanReport>> FoundReports(const NetworkCosts& costs,
 
 }  // namespace
 
-absl::StatusOr<PlanReport> ReportOf(const NetworkCosts& network, const PlanRequest& request,
+absl::StatusOr<PlanReport> ReportOf(const NetworkProfile& network, const PlanRequest& request,
                                     const PlanCut& cut, pipeline::Phase phase) {
   PlanReport report;
   report.schedule = phase.first_sample == 0
@@ -162,7 +162,7 @@ absl::StatusOr<PlanReport> ReportOf(const NetworkCosts& network, const PlanReque
   return report;
 }
 
-absl::StatusOr<std::vector<PlanReport>> MakePlanReports(const NetworkCosts& costs,
+absl::StatusOr<std::vector<PlanReport>> MakePlanReports(const NetworkProfile& costs,
                                                         const PlanRequest& request) {
   if (request.schedule == kAutoSchedule) return FoundReports(costs, request);
   auto contiguous = ContiguousReports(costs, request);
@@ -175,7 +175,7 @@ absl::StatusOr<std::vector<PlanReport>> MakePlanReports(const NetworkCosts& cost
   return faster ? scattered : contiguous;
 }
 
-absl::StatusOr<std::vector<ComparedSchedule>> CompareSchedules(const NetworkCosts& costs,
+absl::StatusOr<std::vector<ComparedSchedule>> CompareSchedules(const NetworkProfile& costs,
                                                                const PlanRequest& request) {
   std::vector<ComparedSchedule> compared;
   absl::Status refused;

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/plan_checker.h"
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 #include "service/commands/plan/plan_cut.h"
 #include "service/commands/plan/plan_request.h"
 
@@ -92,14 +92,14 @@ struct PlanReport {
 };
 
 /// The report of one phase. REQUIRES: `cut` belongs to the phase.
-[[nodiscard]] absl::StatusOr<PlanReport> ReportOf(const pipeline::NetworkCosts& network,
+[[nodiscard]] absl::StatusOr<PlanReport> ReportOf(const pipeline::NetworkProfile& network,
                                                   const PlanRequest& request, const PlanCut& cut,
                                                   pipeline::Phase phase);
 
 /// The phases of the plan for `request`. Fails with INVALID_ARGUMENT or RESOURCE_EXHAUSTED, and a
 /// remedy.
 [[nodiscard]] absl::StatusOr<std::vector<PlanReport>> MakePlanReports(
-    const pipeline::NetworkCosts& costs, const PlanRequest& request);
+    const pipeline::NetworkProfile& costs, const PlanRequest& request);
 
 /// A schedule, and its reports or the reason why it does not fit.
 struct ComparedSchedule {
@@ -110,7 +110,7 @@ struct ComparedSchedule {
 /// All schedules for the same network and request. If no schedule fits, fails as the first one
 /// does.
 [[nodiscard]] absl::StatusOr<std::vector<ComparedSchedule>> CompareSchedules(
-    const pipeline::NetworkCosts& costs, const PlanRequest& request);
+    const pipeline::NetworkProfile& costs, const PlanRequest& request);
 
 /// Maximum over all stages and devices.
 [[nodiscard]] int MostStaleness(const PlanReport& report);

@@ -10,7 +10,7 @@
 namespace millrace::service {
 namespace {
 
-using pipeline::NetworkCosts;
+using pipeline::NetworkProfile;
 
 std::string LayersText(const PlannedStage& stage) {
   if (stage.first_layer == stage.last_layer) return absl::StrCat(stage.first_layer);
@@ -66,7 +66,7 @@ std::string PeriodText(const PlanReport& report) {
   return text;
 }
 
-std::string BottleneckText(const NetworkCosts& network, const PlanReport& report) {
+std::string BottleneckText(const NetworkProfile& network, const PlanReport& report) {
   const Bottleneck& bottleneck = report.bottleneck;
   std::string text =
       absl::StrCat(PlaceText(report), ": ", NumberText(bottleneck.load_ms), " ms a sample");
@@ -84,7 +84,7 @@ std::string BottleneckText(const NetworkCosts& network, const PlanReport& report
   return text;
 }
 
-std::string MemoryText(const NetworkCosts& network, const PlanReport& report) {
+std::string MemoryText(const NetworkProfile& network, const PlanReport& report) {
   const double largest = std::max(MostMemory(report), network.memory_bytes.value_or(0));
   std::string text = absl::StrJoin(report.memory_bytes, ", ", [&](std::string* out, double bytes) {
     absl::StrAppend(out, BytesText(bytes, largest));
@@ -95,7 +95,7 @@ std::string MemoryText(const NetworkCosts& network, const PlanReport& report) {
   return text;
 }
 
-std::string SummaryText(const NetworkCosts& network, const PlanReport& report) {
+std::string SummaryText(const NetworkProfile& network, const PlanReport& report) {
   std::string text;
   const auto line = [&text](const char* name, const std::string& what) {
     absl::StrAppendFormat(&text, "%-12s%s\n", name, what);
@@ -136,7 +136,7 @@ std::vector<std::string> CompareCells(const std::string& schedule, const PlanRep
 
 }  // namespace
 
-std::string TextOfPlan(const NetworkCosts& network, const PlanReport& report) {
+std::string TextOfPlan(const NetworkProfile& network, const PlanReport& report) {
   std::string text =
       absl::StrCat("schedule ", report.schedule, ", ", Plural(report.stages.size(), "stage"),
                    " on ", Plural(report.plan.devices.size(), "device"));

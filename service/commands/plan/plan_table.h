@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 #include "service/commands/plan/plan_report.h"
 
 namespace millrace::service {
 
 /// One line per stage, and below them the properties of the whole plan.
-[[nodiscard]] std::string TextOfPlan(const pipeline::NetworkCosts& network,
+[[nodiscard]] std::string TextOfPlan(const pipeline::NetworkProfile& network,
                                      const PlanReport& report);
 
 /// One line per fitting schedule; below them, the reasons why the others do not fit.

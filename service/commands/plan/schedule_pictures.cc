@@ -18,7 +18,7 @@ constexpr int kSwitchAt = 6;
 // Four equal stages; for interleaved, eight stages of half the size, two per device.
 absl::StatusOr<std::vector<PlanReport>> Example(const std::string& schedule) {
   const int share = schedule == "interleaved" ? 2 : 1;
-  pipeline::NetworkCosts network;
+  pipeline::NetworkProfile network;
   network.layers.assign(
       std::size_t{kStages} * share,
       {.name = "layer", .cost = {.forward = 1.0 / share, .backward = 2.0 / share}});

@@ -87,8 +87,8 @@ TEST_F(GpuTest, LayersAreMeasuredOnAGpuToo) {
                          {.device = device})
         .layers;
   };
-  const std::vector<LayerCosts> on_gpu = measured_on(kGpu);
-  const std::vector<LayerCosts> on_cpu = measured_on(at::kCPU);
+  const std::vector<LayerProfile> on_gpu = measured_on(kGpu);
+  const std::vector<LayerProfile> on_cpu = measured_on(at::kCPU);
   for (std::size_t i = 0; i < on_cpu.size(); ++i) {
     EXPECT_EQ(on_gpu[i].weight_bytes, on_cpu[i].weight_bytes) << i;
     EXPECT_EQ(on_gpu[i].output_bytes, on_cpu[i].output_bytes) << i;

@@ -68,7 +68,7 @@ PartitionRequest RandomRequest(std::mt19937& random) {
   PartitionRequest request;
   const int layers = 2 + static_cast<int>(random() % 8);
   for (int i = 0; i < layers; ++i) {
-    LayerCosts layer{.name = "layer" + std::to_string(i)};
+    LayerProfile layer{.name = "layer" + std::to_string(i)};
     layer.cost = {.forward = cost(random),
                   .backward = cost(random),
                   .update = cost(random) / 4,

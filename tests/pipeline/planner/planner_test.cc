@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 // Eight equal layers: 12 to learn from a sample on one device.
 PlannerRequest Request(double interval, int devices) {
-  return {.layers = std::vector<LayerCosts>(
+  return {.layers = std::vector<LayerProfile>(
               8, {.name = "conv", .cost = {.forward = 0.5, .backward = 1.0}}),
           .interval = interval,
           .devices = devices};
@@ -90,7 +90,7 @@ TEST(PlannerTest, NamesTheLayerThatLimits) {
 // 8 layers that keep 10 bytes of a sample: 80 on one device, learning one by one.
 PlannerRequest RequestWithBytes(double interval, int devices, double memory_bytes) {
   PlannerRequest request = Request(interval, devices);
-  for (LayerCosts& layer : request.layers) layer.activation_bytes = 10;
+  for (LayerProfile& layer : request.layers) layer.activation_bytes = 10;
   request.memory_bytes = memory_bytes;
   return request;
 }

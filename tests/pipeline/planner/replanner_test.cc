@@ -15,7 +15,7 @@ using ::testing::MatchesRegex;
 
 // Eight equal layers, 12 ms to learn from a sample on one device; up to four devices.
 PlannerRequest Request(double interval) {
-  return {.layers = std::vector<LayerCosts>(
+  return {.layers = std::vector<LayerProfile>(
               8, {.name = "conv", .cost = {.forward = 0.5, .backward = 1.0}}),
           .interval = interval,
           .devices = 4};
@@ -173,7 +173,7 @@ TEST_F(ReplannerTest, TakesItsTimeWhereItGoesBackAndForth) {
 }
 
 TEST(ScaledTest, ScalesTheLayersOfEachStageByWhatItMoved) {
-  const std::vector<LayerCosts> layers = {
+  const std::vector<LayerProfile> layers = {
       {.name = "a", .cost = {.forward = 1, .backward = 2, .update = 0}},
       {.name = "b", .cost = {.forward = 3, .backward = 2, .update = 1}},
       {.name = "c", .cost = {.forward = 5, .backward = 5, .update = 5}}};

@@ -30,9 +30,9 @@ double StatusBytes(const std::string& key) {
   return 0;
 }
 
-double Sum(const std::vector<LayerCosts>& layers, double LayerCosts::*bytes) {
+double Sum(const std::vector<LayerProfile>& layers, double LayerProfile::*bytes) {
   return std::accumulate(layers.begin(), layers.end(), 0.0,
-                         [&](double sum, const LayerCosts& layer) { return sum + layer.*bytes; });
+                         [&](double sum, const LayerProfile& layer) { return sum + layer.*bytes; });
 }
 
 LabelStreamOptions Label(const std::string& network, int width) {
@@ -47,9 +47,9 @@ TEST(MemoryNeedTest, ANetworkForLabelsIsDescribedAsItIsBuilt) {
   for (const std::string network : {"mlp", "convolutional"}) {
     LabelLearnerOptions options = Label(network, 24).learner;
     options.sample_shape = {3, 30, 42};
-    const std::vector<LayerCosts> described = *DescribeLabelNetwork(options);
+    const std::vector<LayerProfile> described = *DescribeLabelNetwork(options);
     const OpenedNetwork opened = *OpenLabelNetwork(options);
-    const std::vector<LayerCosts> measured =
+    const std::vector<LayerProfile> measured =
         MeasureMemory(opened.chain, at::zeros({4, 3, 30, 42}),
                       [](const at::Tensor& output) { return output.sum(); });
     ASSERT_EQ(described.size(), measured.size());
@@ -57,8 +57,8 @@ TEST(MemoryNeedTest, ANetworkForLabelsIsDescribedAsItIsBuilt) {
       EXPECT_EQ(described[i].weight_bytes, measured[i].weight_bytes) << network << i;
       EXPECT_EQ(described[i].output_bytes, measured[i].output_bytes) << network << i;
     }
-    EXPECT_NEAR(Sum(described, &LayerCosts::activation_bytes) /
-                    Sum(measured, &LayerCosts::activation_bytes),
+    EXPECT_NEAR(Sum(described, &LayerProfile::activation_bytes) /
+                    Sum(measured, &LayerProfile::activation_bytes),
                 1, 0.5)
         << network;
   }

@@ -53,7 +53,7 @@ class StoppingLayer final : public Layer {
   const at::Tensor weight_ = at::full({kWidth}, 1.0F).set_requires_grad(true);
 };
 
-NetworkCosts Profile(const LayerChain& chain, int runs = 5) {
+NetworkProfile Profile(const LayerChain& chain, int runs = 5) {
   const at::Tensor input = at::full({1, kWidth}, 0.5);
   return ProfileLayers(chain, input,
                        [&](const at::Tensor& output) { return SmallLoss(input, output); },
@@ -88,10 +88,10 @@ TEST(CostProfileTest, LeavesTheModelAndTheRandomNumbersAsTheyAre) {
 }
 
 TEST(CostProfileTest, EveryLayerHasItsNameAndItsTimes) {
-  const NetworkCosts network = Profile(SmallChain());
+  const NetworkProfile network = Profile(SmallChain());
   ASSERT_EQ(network.layers.size(), std::size_t{kSmallLayers});
   for (int i = 0; i < kSmallLayers; ++i) {
-    const LayerCosts& layer = network.layers[i];
+    const LayerProfile& layer = network.layers[i];
     EXPECT_EQ(layer.name, "layer " + std::to_string(i));
     EXPECT_GT(layer.cost.forward, 0);
     EXPECT_GT(layer.cost.backward, 0);
@@ -104,9 +104,9 @@ TEST(CostProfileTest, EveryLayerHasItsNameAndItsTimes) {
 }
 
 TEST(CostProfileTest, BytesAreThoseOfWeightsCutsAndWhatIsKept) {
-  const NetworkCosts network = Profile(SmallChain());
+  const NetworkProfile network = Profile(SmallChain());
   for (int i = 0; i < kSmallLayers; ++i) {
-    const LayerCosts& layer = network.layers[i];
+    const LayerProfile& layer = network.layers[i];
     EXPECT_EQ(layer.weight_bytes, (kWidth + 1) * kRow);
     // The skip goes from layer 0 to the last but one.
     EXPECT_EQ(layer.output_bytes, (i < kSmallLayers - 2 ? 2 : 1) * kRow) << i;
@@ -135,7 +135,7 @@ TEST(CostProfileTest, EndsSoonOnceItIsStopped) {
 TEST(CostProfileTest, TheFlowNetworkCostsMostInItsConvolutions) {
   const auto flow = ProfileFlow({.width = 64, .height = 64}, /*runs=*/3);
   ASSERT_TRUE(flow.ok()) << flow.status();
-  const std::vector<LayerCosts>& layers = flow->costs.layers;
+  const std::vector<LayerProfile>& layers = flow->costs.layers;
   ASSERT_EQ(layers.size(), 11U);
   // Two pictures of one channel, and the first convolution's 16 at half the size.
   EXPECT_GE(layers[0].activation_bytes, 4 * (2 * 64 * 64 + 2 * 16 * 32 * 32));

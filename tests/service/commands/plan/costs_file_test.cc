@@ -36,11 +36,11 @@ TEST(CostsFileTest, CopiesAreFreeAndMemoryUnlimitedUnlessSaidOtherwise) {
 }
 
 TEST(CostsFileTest, WhatIsWrittenIsRead) {
-  pipeline::NetworkCosts costs{.layers = {{.name = "a", .cost = {1, 2, 0.1, 0.25}},
-                                          {.name = "b \"quoted\"", .weight_bytes = 3}},
-                               .copy_gb_per_s = 4,
-                               .memory_bytes = 5,
-                               .spread = 0.25};
+  pipeline::NetworkProfile costs{.layers = {{.name = "a", .cost = {1, 2, 0.1, 0.25}},
+                                            {.name = "b \"quoted\"", .weight_bytes = 3}},
+                                 .copy_gb_per_s = 4,
+                                 .memory_bytes = 5,
+                                 .spread = 0.25};
   costs.layers[0].output_bytes = 1e6;
   const auto read = ParseCosts("c.json", CostsText(costs));
   ASSERT_TRUE(read.ok()) << read.status();

@@ -21,8 +21,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-pipeline::NetworkCosts Network(const std::vector<double>& sizes) {
-  pipeline::NetworkCosts network;
+pipeline::NetworkProfile Network(const std::vector<double>& sizes) {
+  pipeline::NetworkProfile network;
   for (double size : sizes) {
     network.layers.push_back({.name = "conv" + std::to_string(network.layers.size()),
                               .cost = {.forward = size, .backward = 2 * size}});
@@ -30,7 +30,7 @@ pipeline::NetworkCosts Network(const std::vector<double>& sizes) {
   return network;
 }
 
-PlanReport ReportOf(const pipeline::NetworkCosts& network, const PlanRequest& request) {
+PlanReport ReportOf(const pipeline::NetworkProfile& network, const PlanRequest& request) {
   auto reports = MakePlanReports(network, request);
   EXPECT_TRUE(reports.ok()) << reports.status();
   return reports.ok() ? reports->front() : PlanReport{};
@@ -42,7 +42,7 @@ std::vector<int> Staleness(const PlanReport& report) {
   return staleness;
 }
 
-std::string ErrorOf(const pipeline::NetworkCosts& network, const PlanRequest& request) {
+std::string ErrorOf(const pipeline::NetworkProfile& network, const PlanRequest& request) {
   return std::string(MakePlanReports(network, request).status().message());
 }
 
@@ -103,7 +103,7 @@ TEST(PlanReportTest, ASlowLinkIsTheBottleneckAndSetsThePeriod) {
 }
 
 TEST(PlanReportTest, InterleavedFindsRunsThatAreNotContiguous) {
-  pipeline::NetworkCosts network = Network({1, 2, 1});
+  pipeline::NetworkProfile network = Network({1, 2, 1});
   const PlanReport report = ReportOf(network, {.schedule = "interleaved", .devices = 2});
   ASSERT_EQ(report.stages.size(), 3u);
   EXPECT_EQ(report.stages[0].device, report.stages[2].device);

@@ -1,8 +1,8 @@
-#include "pipeline/planner/layer_costs.h"
+#include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
 
-double StageBytes(const std::vector<LayerCosts>& layers, int first, int end,
+double StageBytes(const std::vector<LayerProfile>& layers, int first, int end,
                   const StageHolds& holds) {
   double bytes = first > 0 ? holds.inputs * layers[first - 1].output_bytes : 0;
   for (int i = first; i < end; ++i) {

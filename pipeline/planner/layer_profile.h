@@ -10,7 +10,7 @@
 namespace millrace::pipeline {
 
 /// One layer, for one sample. Bytes that were not measured are 0.
-struct LayerCosts {
+struct LayerProfile {
   std::string name;
   StageCost cost = {};
   /// The bytes that cross a cut behind it: its output, and the skips that pass there.
@@ -21,9 +21,9 @@ struct LayerCosts {
 };
 
 /// A chain of layers, and the devices that it is planned for.
-struct NetworkCosts {
+struct NetworkProfile {
   /// Times in milliseconds. A layer's copy is output_bytes / copy_gb_per_s.
-  std::vector<LayerCosts> layers;
+  std::vector<LayerProfile> layers;
   /// The bandwidth between devices, in 10^9 bytes each second. 0: copies are free.
   double copy_gb_per_s = 0;
   /// The memory of each device. nullopt: no limit.
@@ -43,7 +43,7 @@ struct StageHolds {
 
 /// The bytes of a stage made of the layers from `first` up to `end` (not included).
 /// REQUIRES: 0 <= first < end <= layers.size().
-[[nodiscard]] double StageBytes(const std::vector<LayerCosts>& layers, int first, int end,
+[[nodiscard]] double StageBytes(const std::vector<LayerProfile>& layers, int first, int end,
                                 const StageHolds& holds);
 
 }  // namespace millrace::pipeline
