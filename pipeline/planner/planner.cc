@@ -230,7 +230,6 @@ absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline) 
   MILLRACE_ASSIGN_OR_RETURN(const LiveFigures live,
                             SimulateLive(pipeline.plan, {.costs = pipeline.costs,
                                                          .interval = request.interval,
-                                                         .queue = request.queue,
                                                          .spread = request.spread,
                                                          .frames = 1000}));
   pipeline.dropped_share = live.dropped_share;

@@ -37,8 +37,6 @@ struct PlannerRequest {
   int devices = 1;
   /// Standard deviation of the logarithm of the costs.
   double spread = 0.1;
-  /// Frames that may wait before the first stage.
-  int queue = 2;
   /// Cancels planning, between two candidate plans.
   std::stop_token stop = {};
 };
