@@ -32,7 +32,10 @@ class CheckpointDownload final : public StreamWriter<v1::DownloadCheckpointRespo
  protected:
   Step Advance(v1::DownloadCheckpointResponse& message, absl::Status& end) override;
   absl::Status Stalled(std::chrono::nanoseconds limit) override;
-  void Ending() override { in_.reset(); }
+  bool Ending() override {
+    in_.reset();
+    return true;
+  }
 
  private:
   struct File {

@@ -1,17 +1,13 @@
 #include "service/api/push_call.h"
 
-#include <grpcpp/server_context.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/clock.h"
 #include "base/error_reason.h"
 #include "base/status.h"
 #include "service/rpc/caught.h"
 #include "service/rpc/parse.h"
 #include "service/rpc/parsed_call.h"
-#include "service/rpc/status.h"
 #include "service/wire/wire_carried.h"
 #include "service/wire/wire_labels.h"
 #include "service/wire/wire_picture.h"
@@ -38,98 +34,63 @@ absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
 
 }  // namespace
 
-PushCall::PushCall(const Streams& streams, Subscribers& subscribers,
-                   grpc::CallbackServerContext& context)
-    : streams_(streams),
+PushCall::PushCall(const Streams& streams, Subscribers& subscribers)
+    : StreamWriter(subscribers),
+      streams_(streams),
       subscribers_(subscribers),
-      context_(context),
       outbox_(std::make_shared<PushOutbox>([&subscribers] { subscribers.Wake(); })) {}
+
+bool PushCall::MayOpen() {
+  const MutexLock lock(mu_);
+  return placed_;
+}
+
+// The response is made without the lock: it may have megabytes.
+PushCall::Step PushCall::Advance(v1::PushResponse& message, absl::Status& end) {
+  if (const std::optional<PushOutcome> outcome = outbox_->Take()) {
+    message.Clear();
+    ToResponse(*outcome, message);
+    return Step::kMessage;
+  }
+  const MutexLock lock(mu_);
+  if (reading_ == Reading::kHandling || outbox_->due() > 0) return Step::kNothing;
+  const bool over = reading_ == Reading::kOver;
+  if (failure_.ok() && !over && !outbox_->source_ended()) return Step::kNothing;
+  end = failure_.ok() && !over ? SourceGone() : failure_;
+  return Step::kEnd;
+}
+
+void PushCall::Read() {
+  {
+    const MutexLock lock(mu_);
+    const bool go_on = failure_.ok() && !outbox_->source_ended();
+    if (reading_ != Reading::kResting || !go_on || outbox_->known() >= kMostUnread) return;
+    reading_ = Reading::kReading;
+  }
+  StartRead(&received_);
+}
+
+// The place is free before the status is sent, so that the next client can push at once.
+bool PushCall::Ending() {
+  std::unique_ptr<ingest::Pusher> released;  // Without the lock.
+  const MutexLock lock(mu_);
+  if (reading_ == Reading::kHandling) return false;
+  reading_ = Reading::kEnded;
+  released = std::move(pusher_);
+  changed_.notify_all();
+  return true;
+}
+
+absl::Status PushCall::Stalled(std::chrono::nanoseconds limit) {
+  return SlowSubscriber(stream_->config().name, "client", TookNothing(limit),
+                        "read the outcomes while pushing, or ask for less by 'parts'");
+}
 
 // After Detach() no thread calls `subscribers_` for this call: it may be destroyed together with
 // the call.
-void PushCall::OnDone() {
-  {
-    const MutexLock lock(mu_);
-    done_ = true;
-  }
+void PushCall::Over() {
   outbox_->Detach();
-  if (thread_.joinable()) thread_.join();  // The thread ends, because `finished_` is set.
-  subscribers_.Remove(*this);              // May destroy this.
-}
-
-void PushCall::Pump() {
-  {
-    const MutexLock lock(mu_);
-    if (std::exchange(pumping_, true)) return;
-  }
-  for (;;) {
-    PushOutcome outcome;
-    absl::Status end;
-    switch (NextStep(outcome, end)) {
-      case Step::kNothing:
-        return;
-      case Step::kOpen:
-        StartSendInitialMetadata();
-        break;
-      case Step::kRead:
-        StartRead(&received_);
-        break;
-      case Step::kWrite:
-        WriteOutcome(outcome);
-        break;
-      case Step::kFinish:
-        // Released before the status is sent, so that the next client can push at once.
-        pusher_ = nullptr;
-        return Finish(ToGrpcStatus(end));
-    }
-  }
-}
-
-PushCall::Step PushCall::NextStep(PushOutcome& outcome, absl::Status& end) {
-  const MutexLock lock(mu_);
-  const Step step = finished_ ? Step::kNothing : Decide(outcome, end);
-  // Set under the same lock as the decision, so that a thread that arrives later decides anew.
-  pumping_ = step != Step::kNothing;
-  return step;
-}
-
-PushCall::Step PushCall::Decide(PushOutcome& outcome, absl::Status& end) {
-  if (placed_ && !sending_ && !cancelled_) {
-    std::optional<PushOutcome> known;
-    if (std::exchange(opened_, true)) {
-      known = outbox_->Take();
-      if (known) outcome = *std::move(known);
-      sending_ = known.has_value();
-    } else {
-      sending_ = true;
-    }
-    since_ = MonotonicClock().Now();
-    if (sending_) return known ? Step::kWrite : Step::kOpen;
-  }
-  if (std::optional<absl::Status> now = End()) {
-    finished_ = true;
-    since_ = MonotonicClock().Now();
-    changed_.notify_all();
-    end = *std::move(now);
-    return Step::kFinish;
-  }
-  const bool go_on = failure_.ok() && !cancelled_ && !outbox_->source_ended();
-  if (reading_ != Reading::kResting || !go_on || outbox_->known() >= kMostUnread) {
-    return Step::kNothing;
-  }
-  reading_ = Reading::kReading;
-  return Step::kRead;
-}
-
-// The call cannot end while its thread works or a message is being sent.
-std::optional<absl::Status> PushCall::End() const {
-  if (reading_ == Reading::kHandling || sending_) return std::nullopt;
-  if (cancelled_) return absl::CancelledError("the call was cancelled");
-  if (outbox_->due() > 0) return std::nullopt;
-  if (!failure_.ok()) return failure_;
-  if (reading_ == Reading::kOver) return absl::OkStatus();
-  if (outbox_->source_ended()) return SourceGone();
-  return std::nullopt;
+  if (thread_.joinable()) thread_.join();  // It has ended, or ends now: see kEnded.
 }
 
 absl::Status PushCall::SourceGone() const {
@@ -144,6 +105,7 @@ absl::Status PushCall::SourceGone() const {
 void PushCall::OnReadDone(bool ok) {
   {
     const MutexLock lock(mu_);
+    if (reading_ == Reading::kEnded) return;
     const absl::Status begun = ok ? BeginThread() : absl::OkStatus();
     if (begun.ok()) {
       reading_ = ok ? Reading::kHandling : Reading::kOver;
@@ -164,56 +126,7 @@ absl::Status PushCall::BeginThread() {
   });
 }
 
-void PushCall::OnSent() {
-  {
-    const MutexLock lock(mu_);
-    sending_ = false;
-  }
-  Pump();
-}
-
-// The call ends as soon as no operation is under way.
-void PushCall::OnCancel() {
-  {
-    const MutexLock lock(mu_);
-    cancelled_ = true;
-  }
-  Pump();
-}
-
-absl::Status PushCall::TooSlow(std::chrono::nanoseconds limit) const {
-  return SlowSubscriber(stream_->config().name, "client", TookNothing(limit),
-                        "read the outcomes while pushing, or ask for less by 'parts'");
-}
-
-bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) {
-  absl::Status why;
-  {
-    const MutexLock lock(mu_);
-    // The client has not even read the error. Cancelling frees the memory of the queued data.
-    if (finished_ && !done_ && now - since_ >= kLastChance * limit) context_.TryCancel();
-    if (finished_ || !sending_ || now - since_ < limit) return false;
-    if (reading_ == Reading::kHandling || pumping_) return false;  // The next check decides.
-    finished_ = true;
-    since_ = now;
-    why = TooSlow(limit);
-    changed_.notify_all();
-  }
-  pusher_ = nullptr;
-  Finish(ToGrpcStatus(why));
-  return true;
-}
-
-void PushCall::WriteOutcome(const PushOutcome& outcome) {
-  const absl::Status made = Caught([&] { return Serialize(ToResponse(outcome), sent_); });
-  if (made.ok()) return StartWrite(&sent_);
-  const MutexLock lock(mu_);
-  sending_ = false;
-  failure_ = made;
-}
-
-v1::PushResponse PushCall::ToResponse(const PushOutcome& outcome) const {
-  v1::PushResponse response;
+void PushCall::ToResponse(const PushOutcome& outcome, v1::PushResponse& response) const {
   response.set_id(outcome.id);
   if (outcome.frame_number) response.set_frame_number(*outcome.frame_number);
   if (outcome.prediction != nullptr) {
@@ -230,15 +143,14 @@ v1::PushResponse PushCall::ToResponse(const PushOutcome& outcome) const {
     label.set_frame_number(response.frame_number());
     ToMessage(*outcome.label, label);
   }
-  return response;
 }
 
 void PushCall::Work() {
   for (;;) {
     {
       const MutexLock lock(mu_);
-      while (reading_ != Reading::kHandling && !finished_) changed_.wait(mu_);
-      if (finished_) return;
+      while (reading_ != Reading::kHandling && reading_ != Reading::kEnded) changed_.wait(mu_);
+      if (reading_ == Reading::kEnded) return;
     }
     const absl::Status handled = Handle();
     {
@@ -275,10 +187,7 @@ absl::Status PushCall::TakePlace() {
   }
   absl::StatusOr<std::unique_ptr<ingest::Pusher>> pusher =
       entry->Enter([outbox = outbox_] { outbox->EndSource(); });
-  if (absl::IsUnavailable(pusher.status())) {
-    const MutexLock lock(mu_);
-    return SourceGone();
-  }
+  if (absl::IsUnavailable(pusher.status())) return SourceGone();
   if (!pusher.ok()) {
     return Because("ALREADY_PUSHED", {{"stream", name}},
                    absl::FailedPreconditionError(

@@ -128,11 +128,9 @@ absl::StatusOr<inference::ModelInferResponse> InferenceService::Infer(
 Guard::Both* InferenceService::ModelStreamInfer(grpc::CallbackServerContext* context) {
   return guard_.Admitted<Guard::Both>(
       *context, "ModelStreamInfer", [&]() -> absl::StatusOr<Guard::Both*> {
-        auto call = std::make_shared<InferenceStream>(parts_.streams, feeds_, parts_.subscribers);
-        InferenceStream* const listening = call.get();
-        Guard::Both* const served = InferenceStream::Begin(std::move(call), *context);
-        if (served == listening) listening->Listen();
-        return served;
+        return InferenceStream::Begin(
+            std::make_shared<InferenceStream>(parts_.streams, feeds_, parts_.subscribers),
+            *context);
       });
 }
 

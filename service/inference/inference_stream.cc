@@ -25,18 +25,24 @@ grpc::ByteBuffer Assemble(const grpc::Slice& shared, const std::string& own) {
 
 }  // namespace
 
+void InferenceStream::Read() {
+  {
+    const MutexLock lock(reading_);
+    if (!std::exchange(may_read_, false)) return;
+  }
+  StartRead(&request_);
+}
+
 // After Ending(), no call would release a new reader. So the request is ignored then.
 void InferenceStream::OnReadDone(bool ok) {
   const grpc::ByteBuffer bytes = std::exchange(request_, grpc::ByteBuffer());
-  bool go_on = false;
   {
     const MutexLock lock(reading_);
     absl::Status subscribed;
     if (ok && !let_go_) subscribed = Take(bytes);
-    go_on = ok && !let_go_ && subscribed.ok();
-    if (!go_on && !end_) end_ = subscribed;
+    may_read_ = ok && !let_go_ && subscribed.ok();
+    if (!may_read_ && !end_) end_ = subscribed;
   }
-  if (go_on) StartRead(&request_);
   Pump();
 }
 
@@ -76,7 +82,7 @@ absl::Status InferenceStream::Subscribe(const inference::ModelInferRequest& requ
   return absl::OkStatus();
 }
 
-InferenceStream::Step InferenceStream::Read(Due& due, absl::Status& end) {
+InferenceStream::Step InferenceStream::Next(Due& due, absl::Status& end) {
   const MutexLock lock(reading_);
   if (end_) {
     end = *end_;
@@ -97,7 +103,7 @@ InferenceStream::Step InferenceStream::Read(Due& due, absl::Status& end) {
 // already.
 InferenceStream::Step InferenceStream::Advance(grpc::ByteBuffer& message, absl::Status& end) {
   Due due;
-  const Step step = Read(due, end);
+  const Step step = Next(due, end);
   if (step != Step::kMessage) return step;
   StreamFeed& feed = due.reader->feed();
   inference::ModelInferResponse own;
@@ -123,10 +129,11 @@ absl::Status InferenceStream::Stalled(std::chrono::nanoseconds limit) {
   return reader_->Stalled(limit);
 }
 
-void InferenceStream::Ending() {
+bool InferenceStream::Ending() {
   const MutexLock lock(reading_);
   let_go_ = true;
   if (reader_ != nullptr) reader_->LetGo();
+  return true;
 }
 
 void InferenceStream::Over() {

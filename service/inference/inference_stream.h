@@ -23,19 +23,18 @@ class InferenceStream final
     : public StreamWriter<grpc::ByteBuffer,
                           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
-  /// All must outlive it. Call Begin() next, and then Listen() if Begin() returned this call.
+  /// All must outlive it. Call Begin() next.
   InferenceStream(const Streams& streams, StreamFeeds& feeds, Subscribers& subscribers)
       : StreamWriter(subscribers), streams_(streams), feeds_(feeds) {}
 
-  /// Starts to read requests. Call it once.
-  void Listen() { StartRead(&request_); }
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(reading_);
 
  protected:
   Step Advance(grpc::ByteBuffer& message, absl::Status& end) override ABSL_LOCKS_EXCLUDED(reading_);
   void Written() override ABSL_LOCKS_EXCLUDED(reading_);
   absl::Status Stalled(std::chrono::nanoseconds limit) override ABSL_LOCKS_EXCLUDED(reading_);
-  void Ending() override ABSL_LOCKS_EXCLUDED(reading_);
+  void Read() override ABSL_LOCKS_EXCLUDED(reading_);
+  bool Ending() override ABSL_LOCKS_EXCLUDED(reading_);
   void Over() override ABSL_LOCKS_EXCLUDED(reading_);
 
  private:
@@ -51,15 +50,16 @@ class InferenceStream final
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
   [[nodiscard]] absl::Status Subscribe(const inference::ModelInferRequest& request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
-  Step Read(Due& due, absl::Status& end) ABSL_LOCKS_EXCLUDED(reading_);
+  Step Next(Due& due, absl::Status& end) ABSL_LOCKS_EXCLUDED(reading_);
 
   // Constant after construction.
   const Streams& streams_;
   StreamFeeds& feeds_;
 
-  grpc::ByteBuffer request_;  // Owned by gRPC between two calls of OnReadDone().
+  grpc::ByteBuffer request_;  // Owned by gRPC from Read() to OnReadDone().
 
   Mutex reading_;
+  bool may_read_ ABSL_GUARDED_BY(reading_) = true;  // The next request may be read.
   std::unique_ptr<PredictionReader> reader_ ABSL_GUARDED_BY(reading_);  // Null: not subscribed.
   std::string id_ ABSL_GUARDED_BY(reading_);                   // The id of the subscribing request.
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(reading_);  // The status for the client's end.

@@ -1,4 +1,4 @@
-// A call that streams messages to one client, one at a time.
+// A call that streams messages to one client, one at a time, and may take requests meanwhile.
 //
 // At most one write is outstanding. It bounds the memory of a slow client: while a message waits
 // for the network, no other message is made for that client.
@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "service/rpc/caught.h"
@@ -25,25 +26,28 @@
 
 namespace millrace::service {
 
-// The states of a call. Only the thread that leaves kIdle, or a gRPC callback, may start the next
-// operation, so at most one is outstanding. Other threads set `again_` and return.
+// One thread at a time works for a call: it starts operations and ends the call. Otherwise the call
+// could be destroyed between the choice of an operation and its start. Other threads set `again_`
+// and return; the working thread looks again before it stops.
 //
-//               metadata sent           nothing to send
-//   kOpening ────────────────▶ kBusy ◀──────────────────▶ kIdle
-//                              │  ▲   Pump()                │
-//                    a message │  │ written                 │ cancelled
-//                              ▼  │                         │
-//                             kWriting                      ▼
-//                  the end, cancelled, stalled ─────▶ kFinishing
+//   Pump(), an operation is done, cancelled
+//        │
+//        ▼
+//      busy_? ── yes ──▶ again_ = true
+//        │ no
+//        ▼
+//      Work(), until nothing has happened meanwhile:
+//        1. unless a write is outstanding: ends the call, opens it, or writes the next message
+//        2. reads, if the call takes requests
 //
-/// Writes the messages of one streaming call. `Message`: a protobuf message, or bytes. `Reactor`: a
-/// gRPC reactor of bytes, which may also read. Called by gRPC's threads and by Subscribers, which
-/// share it. It lives until gRPC has called OnDone() and no call from Subscribers is in progress.
+/// One streaming call. `Message`: a protobuf message, or bytes. `Reactor`: a gRPC reactor of bytes,
+/// which may also read. Called by gRPC's threads and by Subscribers, which share it. It lives until
+/// gRPC has called OnDone() and no call from Subscribers is in progress.
 template <typename Message, typename Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>>
 class StreamWriter : public Reactor, public Pumped {
  public:
-  /// Registers `call` with `subscribers` and sends the initial metadata. If there are too many
-  /// calls, refuses it. Returns the reactor for gRPC.
+  /// Registers `call` with `subscribers` and begins to work for it. If there are too many calls,
+  /// refuses it. Returns the reactor for gRPC.
   static Reactor* Begin(std::shared_ptr<StreamWriter> call, grpc::CallbackServerContext& context);
 
   void Pump() final ABSL_LOCKS_EXCLUDED(mu_);
@@ -56,39 +60,46 @@ class StreamWriter : public Reactor, public Pumped {
   void OnDone() final;
 
  protected:
-  enum class Step { kNothing, kMessage, kEnd };
+  /// kOpen is for StreamWriter alone.
+  enum class Step { kNothing, kOpen, kMessage, kEnd };
 
   /// `subscribers` must outlive it.
   explicit StreamWriter(Subscribers& subscribers) : subscribers_(subscribers) {}
 
-  /// Makes the next message, or sets the status that ends the call. Never runs on two threads at
-  /// once.
+  // The working thread calls these five. So they never run on two threads at once.
+  /// Whether the initial metadata may be sent.
+  [[nodiscard]] virtual bool MayOpen() { return true; }
+  /// Makes the next message, or sets the status that ends the call. No write is outstanding.
   virtual Step Advance(Message& message, absl::Status& end) = 0;
+  /// Starts the next read, if it is due. A write may be outstanding.
+  virtual void Read() {}
+  /// The call ends: release the resources for further messages. False: it cannot end yet, because a
+  /// thread works on a request; that thread later has the call pumped. Not called after `true`.
+  [[nodiscard]] virtual bool Ending() { return true; }
+  /// The error for a client that has read nothing for `limit`. Follows Ending().
+  [[nodiscard]] virtual absl::Status Stalled(std::chrono::nanoseconds limit) = 0;
+
   /// The message was sent.
   virtual void Written() {}
-  /// The error for a client that has read nothing for `limit`.
-  [[nodiscard]] virtual absl::Status Stalled(std::chrono::nanoseconds limit) = 0;
-  /// No more messages follow: release the resources for them. Called once.
-  virtual void Ending() {}
   /// The call has ended on both sides.
   virtual void Over() {}
 
  private:
-  enum class State { kOpening, kBusy, kWriting, kIdle, kFinishing };
-
   void OnOperationDone(bool ok) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Calls Advance(), which may throw, and serializes its message.
-  Step Make(absl::Status& end);
-  [[nodiscard]] absl::Status ToBytes();
-  /// REQUIRES: this thread set kFinishing.
-  void End(const grpc::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
-  /// REQUIRES: this thread set kBusy.
-  void Work() ABSL_LOCKS_EXCLUDED(mu_);
-  /// From kBusy to kFinishing if cancelled, or to kIdle if `again_` is not set. Returns whether to
-  /// continue.
-  [[nodiscard]] bool StayBusy() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Whether this thread begins to work. Otherwise another one does.
   [[nodiscard]] bool BeginWork() ABSL_LOCKS_EXCLUDED(mu_);
-  void Become(State state) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Whether to look again. Otherwise this thread no longer works.
+  [[nodiscard]] bool WorkOn() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // REQUIRES: this thread works.
+  void Work() ABSL_LOCKS_EXCLUDED(mu_);
+  /// The next step. kMessage: in `bytes_`. kEnd: with `end`.
+  Step Next(absl::Status& end) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] absl::Status ToBytes();
+  /// Opens the call, or writes.
+  void Start(Step step) ABSL_LOCKS_EXCLUDED(mu_);
+  /// REQUIRES: Ending() has returned true. This thread seems to work from then on, and no other.
+  void End(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   Subscribers& subscribers_;
@@ -96,15 +107,20 @@ class StreamWriter : public Reactor, public Pumped {
   // Constant after Begin(). Owned by gRPC until OnDone().
   grpc::CallbackServerContext* context_ = nullptr;
 
+  // Used by the thread that works.
+  bool opened_ = false;
+  absl::Status error_;  // Advance() has thrown, or its message was too large for gRPC.
   Message message_;
-  grpc::ByteBuffer bytes_;  // gRPC reads it during kWriting.
+  grpc::ByteBuffer bytes_;  // gRPC reads it while a write is outstanding.
 
   Mutex mu_;
-  State state_ ABSL_GUARDED_BY(mu_) = State::kOpening;
-  bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
+  bool busy_ ABSL_GUARDED_BY(mu_) = false;  // A thread works, or the call has ended.
   bool again_ ABSL_GUARDED_BY(mu_) = false;
-  bool done_ ABSL_GUARDED_BY(mu_) = false;
-  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Start of kWriting or kFinishing.
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;  // Metadata or a message is outstanding.
+  bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+  bool done_ ABSL_GUARDED_BY(mu_) = false;                  // gRPC has called OnDone().
+  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Start of a message or of `ended_`.
 };
 
 template <typename Message, typename Reactor>
@@ -113,11 +129,11 @@ Reactor* StreamWriter<Message, Reactor>::Begin(std::shared_ptr<StreamWriter> cal
   StreamWriter* const reactor = call.get();
   reactor->context_ = &context;
   if (const absl::Status kept = reactor->subscribers_.Add(call); !kept.ok()) {
-    reactor->Ending();
+    MILLRACE_CHECK(reactor->Ending());
     reactor->Over();
     return new RefusedCall<Reactor>(kept);
   }
-  reactor->StartSendInitialMetadata();
+  reactor->Pump();
   return reactor;
 }
 
@@ -130,42 +146,45 @@ template <typename Message, typename Reactor>
 bool StreamWriter<Message, Reactor>::BeginWork() {
   const MutexLock lock(mu_);
   again_ = true;
-  if (state_ != State::kIdle) return false;
-  state_ = State::kBusy;
-  return true;
+  return !std::exchange(busy_, true);
+}
+
+template <typename Message, typename Reactor>
+bool StreamWriter<Message, Reactor>::WorkOn() {
+  const MutexLock lock(mu_);
+  busy_ = std::exchange(again_, false);
+  return busy_;
 }
 
 template <typename Message, typename Reactor>
 void StreamWriter<Message, Reactor>::Work() {
-  for (;;) {
-    {
-      const MutexLock lock(mu_);
-      again_ = false;
-    }
+  while (WorkOn()) {
     absl::Status end;
-    const Step step = Make(end);
-    if (step == Step::kEnd) {
-      Become(State::kFinishing);
-      return End(ToGrpcStatus(end));
-    }
-    if (step == Step::kMessage) {
-      Become(State::kWriting);
-      return this->StartWrite(&bytes_);
-    }
-    if (!StayBusy()) return;
+    const Step step = Next(end);
+    if (step == Step::kEnd && Ending()) return End(end);
+    if (step == Step::kOpen || step == Step::kMessage) Start(step);
+    Read();
   }
 }
 
 template <typename Message, typename Reactor>
-typename StreamWriter<Message, Reactor>::Step StreamWriter<Message, Reactor>::Make(
+typename StreamWriter<Message, Reactor>::Step StreamWriter<Message, Reactor>::Next(
     absl::Status& end) {
+  {
+    const MutexLock lock(mu_);
+    if (writing_) return Step::kNothing;
+    if (cancelled_) error_ = absl::CancelledError("the call was cancelled");
+  }
   Step step = Step::kEnd;
-  const absl::Status made = Caught([&] {
-    step = Advance(message_, end);
-    return step == Step::kMessage ? ToBytes() : absl::OkStatus();
-  });
-  if (made.ok()) return step;
-  end = made;
+  if (error_.ok()) {
+    if (!opened_ && MayOpen()) return Step::kOpen;
+    error_ = Caught([&] {
+      step = Advance(message_, end);
+      return step == Step::kMessage ? ToBytes() : absl::OkStatus();
+    });
+  }
+  if (error_.ok()) return step;
+  end = error_;
   return Step::kEnd;
 }
 
@@ -180,30 +199,29 @@ absl::Status StreamWriter<Message, Reactor>::ToBytes() {
 }
 
 template <typename Message, typename Reactor>
-void StreamWriter<Message, Reactor>::End(const grpc::Status& status) {
-  Ending();
-  this->Finish(status);
-}
-
-template <typename Message, typename Reactor>
-bool StreamWriter<Message, Reactor>::StayBusy() {
+void StreamWriter<Message, Reactor>::Start(Step step) {
   {
     const MutexLock lock(mu_);
-    if (!cancelled_) {
-      if (!again_) state_ = State::kIdle;
-      return again_;
-    }
-    state_ = State::kFinishing;
+    writing_ = true;
+    // Metadata does not wait for the client to read.
+    since_ = step == Step::kMessage ? MonotonicClock().Now() : std::chrono::nanoseconds::max();
   }
-  End(grpc::Status::CANCELLED);
-  return false;
+  opened_ = true;
+  if (step == Step::kOpen) {
+    this->StartSendInitialMetadata();
+  } else {
+    this->StartWrite(&bytes_);
+  }
 }
 
 template <typename Message, typename Reactor>
-void StreamWriter<Message, Reactor>::Become(State state) {
-  const MutexLock lock(mu_);
-  state_ = state;
-  since_ = MonotonicClock().Now();
+void StreamWriter<Message, Reactor>::End(const absl::Status& status) {
+  {
+    const MutexLock lock(mu_);
+    ended_ = true;
+    since_ = MonotonicClock().Now();
+  }
+  this->Finish(ToGrpcStatus(status));
 }
 
 template <typename Message, typename Reactor>
@@ -214,18 +232,12 @@ void StreamWriter<Message, Reactor>::OnWriteDone(bool ok) {
 
 template <typename Message, typename Reactor>
 void StreamWriter<Message, Reactor>::OnOperationDone(bool ok) {
-  bool finish = false;
   {
     const MutexLock lock(mu_);
-    if (state_ == State::kFinishing) return;  // EndIfStalled() has ended the call.
-    finish = !ok || cancelled_;
-    state_ = finish ? State::kFinishing : State::kBusy;
+    writing_ = false;
+    cancelled_ |= !ok;
   }
-  if (finish) {
-    End(grpc::Status::CANCELLED);
-  } else {
-    Work();
-  }
+  Pump();
 }
 
 template <typename Message, typename Reactor>
@@ -234,15 +246,16 @@ bool StreamWriter<Message, Reactor>::EndIfStalled(std::chrono::nanoseconds now,
   {
     const MutexLock lock(mu_);
     // The client has not even read the error. Cancelling frees the memory of the queued data.
-    if (state_ == State::kFinishing && !done_ && now - since_ >= kLastChance * limit) {
-      context_->TryCancel();
-    }
-    if (state_ != State::kWriting || now - since_ < limit) return false;
-    state_ = State::kFinishing;
-    since_ = now;
+    if (ended_ && !done_ && now - since_ >= kLastChance * limit) context_->TryCancel();
+    if (busy_ || !writing_ || now - since_ < limit) return false;
+    busy_ = true;
+  }
+  if (!Ending()) {
+    Work();
+    return false;  // The next check decides.
   }
   // gRPC sends the status after the message that the client has not read yet.
-  End(ToGrpcStatus(Stalled(limit)));
+  End(Stalled(limit));
   return true;
 }
 
@@ -251,10 +264,8 @@ void StreamWriter<Message, Reactor>::OnCancel() {
   {
     const MutexLock lock(mu_);
     cancelled_ = true;
-    if (state_ != State::kIdle) return;  // The operation under way finishes the call.
-    state_ = State::kFinishing;
   }
-  End(grpc::Status::CANCELLED);
+  Pump();
 }
 
 template <typename Message, typename Reactor>

@@ -31,7 +31,10 @@ class Subscription final : public StreamWriter<grpc::ByteBuffer> {
     if (!is_status_) reader_.Sent();
   }
   absl::Status Stalled(std::chrono::nanoseconds limit) override { return reader_.Stalled(limit); }
-  void Ending() override { reader_.LetGo(); }
+  bool Ending() override {
+    reader_.LetGo();
+    return true;
+  }
   void Over() override { reader_.Over(); }
 
  private:

@@ -121,8 +121,7 @@ class PushCallTest : public testing::Test {
     auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
     MILLRACE_CHECK(
         streams_.Add(std::make_shared<ServedStream>(std::move(record), std::move(door))).ok());
-    MILLRACE_CHECK(subscribers_.Add(call_).ok());
-    call_->Start();
+    MILLRACE_CHECK(PushCall::Begin(call_, context_) == call_.get());
     grpc_.Bind(*call_);
   }
 
@@ -131,8 +130,7 @@ class PushCallTest : public testing::Test {
   grpc::CallbackServerContext context_;
   FakeGrpcCall grpc_;
   Subscribers subscribers_{std::chrono::hours(1)};
-  const std::shared_ptr<PushCall> call_ =
-      std::make_shared<PushCall>(streams_, subscribers_, context_);
+  const std::shared_ptr<PushCall> call_ = std::make_shared<PushCall>(streams_, subscribers_);
 };
 
 // gRPC may free a call once it has ended: a thread about to read would read freed memory.
