@@ -37,8 +37,7 @@ absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
 PushCall::PushCall(const Streams& streams, Subscribers& subscribers)
     : StreamWriter(subscribers),
       streams_(streams),
-      subscribers_(subscribers),
-      outbox_(std::make_shared<PushOutbox>([&subscribers] { subscribers.Wake(); })) {}
+      outbox_(std::make_shared<PushOutbox>([this] { Wake(); })) {}
 
 bool PushCall::MayOpen() {
   const MutexLock lock(mu_);
@@ -86,8 +85,7 @@ absl::Status PushCall::Stalled(std::chrono::nanoseconds limit) {
                         "read the outcomes while pushing, or ask for less by 'parts'");
 }
 
-// After Detach() no thread calls `subscribers_` for this call: it may be destroyed together with
-// the call.
+// After Detach() no frame wakes this call.
 void PushCall::Over() {
   outbox_->Detach();
   if (thread_.joinable()) thread_.join();  // It has ended, or ends now: see kEnded.
@@ -159,7 +157,7 @@ void PushCall::Work() {
       reading_ = Reading::kResting;
     }
     // Does not call Pump(): if the call ended here, this thread would wait for itself.
-    subscribers_.Wake();
+    Wake();
   }
 }
 

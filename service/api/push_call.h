@@ -72,7 +72,6 @@ class PushCall final
 
   // Constant after construction.
   const Streams& streams_;
-  Subscribers& subscribers_;
 
   // Self-synchronized.
   const std::shared_ptr<PushOutbox> outbox_;

@@ -42,7 +42,7 @@ StreamService::StreamService(StreamApi api, CallThread& control_thread, Subscrib
       guard_(v1::StreamService::service_full_name(), admission),
       control_thread_(control_thread),
       subscribers_(subscribers) {
-  api_.events->Listen([this] { subscribers_.Wake(); });
+  api_.events->Listen([this] { subscribers_.WakeAll(); });
 }
 
 StreamService::~StreamService() { api_.events->Listen(nullptr); }

@@ -78,6 +78,7 @@ absl::Status InferenceStream::Subscribe(const inference::ModelInferRequest& requ
                             PredictionReader::OptionsOf(asked, *served));
   MILLRACE_ASSIGN_OR_RETURN(options.carried, ToCarried(request, *served->stream));
   reader_ = std::make_unique<PredictionReader>(feeds_.Of(served), options);
+  Follow(&reader_->feed());
   id_ = request.id();
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 // A streaming call. Pump() sends the next message, if there is one.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 
 namespace millrace::service {
@@ -22,6 +23,16 @@ class Pumped {
   /// not read that either, the call is cancelled later (kLastChance). Returns whether this call
   /// sent the error.
   virtual bool EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) = 0;
+
+  /// The object whose news this call sends: Subscribers::Wake() pumps the calls of one topic. At
+  /// first the call itself.
+  [[nodiscard]] const void* topic() const { return topic_; }
+
+ protected:
+  void Follow(const void* topic) { topic_ = topic; }
+
+ private:
+  std::atomic<const void*> topic_ = this;  // Only compared.
 };
 
 }  // namespace millrace::service

@@ -66,6 +66,9 @@ class StreamWriter : public Reactor, public Pumped {
   /// `subscribers` must outlive it.
   explicit StreamWriter(Subscribers& subscribers) : subscribers_(subscribers) {}
 
+  /// Has the thread of `subscribers` pump the calls of topic().
+  void Wake() { subscribers_.Wake(topic()); }
+
   // The working thread calls these five. So they never run on two threads at once.
   /// Whether the initial metadata may be sent.
   [[nodiscard]] virtual bool MayOpen() { return true; }

@@ -9,7 +9,9 @@
 namespace millrace::service {
 
 Subscribers::Subscribers(std::chrono::nanoseconds stall_limit)
-    : stall_limit_(stall_limit), thread_([this] { Run(); }) {}
+    : stall_limit_(stall_limit),
+      next_of_all_(MonotonicClock().Now() + stall_limit / 10),
+      thread_([this] { Run(); }) {}
 
 Subscribers::~Subscribers() {
   MutexLock lock(mu_);
@@ -41,32 +43,39 @@ void Subscribers::Remove(Pumped& call) {
   changed_.notify_all();
 }
 
-void Subscribers::Wake() {
-  MutexLock lock(mu_);
-  woken_ = true;
+void Subscribers::Wake(const void* topic) {
+  const MutexLock lock(mu_);
+  topics_.insert(topic);
+  changed_.notify_all();
+}
+
+void Subscribers::WakeAll() {
+  const MutexLock lock(mu_);
+  next_of_all_ = std::chrono::nanoseconds(0);
   changed_.notify_all();
 }
 
 void Subscribers::Run() {
-  for (std::vector<Shared> work; AwaitWork(work); work.clear()) {
-    for (const Shared& call : work) call->Pump();
-    EndStalled(work);
+  for (Round round; AwaitWork(round); round = {}) {
+    for (const Shared& call : round.calls) call->Pump();
+    if (!round.of_all) continue;
+    const std::chrono::nanoseconds now = MonotonicClock().Now();
+    for (const Shared& call : round.calls) call->EndIfStalled(now, stall_limit_);
   }
 }
 
-bool Subscribers::AwaitWork(std::vector<Shared>& work) {
-  MutexLock lock(mu_);
-  if (!woken_ && !closing_) changed_.wait_for(mu_, stall_limit_ / 10);
-  woken_ = false;
-  for (const auto& [key, call] : calls_) work.push_back(call);
-  return !closing_;
-}
-
-void Subscribers::EndStalled(const std::vector<Shared>& calls) {
+bool Subscribers::AwaitWork(Round& round) {
+  const MutexLock lock(mu_);
+  const std::chrono::nanoseconds rest = next_of_all_ - MonotonicClock().Now();
+  if (topics_.empty() && rest.count() > 0 && !closing_) changed_.wait_for(mu_, rest);
   const std::chrono::nanoseconds now = MonotonicClock().Now();
-  if (now - looked_ < stall_limit_ / 10) return;
-  looked_ = now;
-  for (const Shared& call : calls) call->EndIfStalled(now, stall_limit_);
+  round.of_all = now >= next_of_all_;
+  if (round.of_all) next_of_all_ = now + stall_limit_ / 10;
+  for (const auto& [key, call] : calls_) {
+    if (round.of_all || topics_.contains(call->topic())) round.calls.push_back(call);
+  }
+  topics_.clear();
+  return !closing_;
 }
 
 }  // namespace millrace::service

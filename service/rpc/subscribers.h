@@ -2,13 +2,14 @@
 // send.
 //
 // Predictions are published on the learner's thread, and making a message copies megabytes. So the
-// publisher only sets a flag, and a thread here does the rest. It also ends the calls of clients
-// that have stopped reading.
+// publisher only notes its topic, and a thread here pumps the calls that follow it. That thread also
+// ends the calls of clients that have stopped reading.
 #pragma once
 
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -22,11 +23,11 @@ namespace millrace::service {
 /// every call, so the server must be shut down first.
 class Subscribers {
  public:
-  /// The limit of calls: each may hold one or two messages of megabytes, and the thread visits them
-  /// all.
+  /// The limit of calls: each may hold one or two messages of megabytes.
   static constexpr std::size_t kMost = 1000;
 
-  /// Ends the call of a client that reads nothing for `stall_limit`.
+  /// Ends the call of a client that reads nothing for `stall_limit`. Pumps and checks every call
+  /// ten times in that period.
   explicit Subscribers(std::chrono::nanoseconds stall_limit = std::chrono::seconds(10));
   ~Subscribers();
 
@@ -37,27 +38,32 @@ class Subscribers {
   [[nodiscard]] absl::Status Add(std::shared_ptr<Pumped> call) ABSL_LOCKS_EXCLUDED(mu_);
   /// Removes `call`, which may be destroyed before this returns.
   void Remove(Pumped& call) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Wakes the thread to pump every call. Never waits for a client.
-  void Wake() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Wakes the thread to pump the calls of `topic`, which it only compares. Never waits for a client.
+  void Wake(const void* topic) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Wakes the thread to pump every call.
+  void WakeAll() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Shared = std::shared_ptr<Pumped>;  // Shared with a call in progress.
 
+  /// What the thread does at a time.
+  struct Round {
+    std::vector<Shared> calls = {};
+    bool of_all = false;  ///< `calls` are all there are; also look for stalled clients.
+  };
+
   void Run();
-  /// Waits for Wake() or for the next check for stalled clients. Returns false at the end.
-  [[nodiscard]] bool AwaitWork(std::vector<Shared>& work) ABSL_LOCKS_EXCLUDED(mu_);
-  void EndStalled(const std::vector<Shared>& calls);
+  /// Waits for Wake() or for the next check of all calls. Returns false at the end.
+  [[nodiscard]] bool AwaitWork(Round& round) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   const std::chrono::nanoseconds stall_limit_;
 
-  // Used only by the thread.
-  std::chrono::nanoseconds looked_{0};
-
   Mutex mu_;
   CondVar changed_;
   std::map<Pumped*, Shared> calls_ ABSL_GUARDED_BY(mu_);
-  bool woken_ ABSL_GUARDED_BY(mu_) = false;
+  std::set<const void*> topics_ ABSL_GUARDED_BY(mu_);  // Of Wake().
+  std::chrono::nanoseconds next_of_all_ ABSL_GUARDED_BY(mu_);
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
 
   std::jthread thread_;

@@ -20,7 +20,7 @@ class StreamFeed {
   StreamFeed(SharedStream stream, Subscribers& subscribers, WireForm form)
       : stream_(std::move(stream)),
         cache_(form, stream_->subscribers.made),
-        listening_(stream_->stream->ring().Listen([&subscribers] { subscribers.Wake(); })) {}
+        listening_(stream_->stream->ring().Listen([this, &subscribers] { subscribers.Wake(this); })) {}
 
   StreamFeed(const StreamFeed&) = delete;
   StreamFeed& operator=(const StreamFeed&) = delete;

@@ -23,7 +23,9 @@ class Subscription final : public StreamWriter<grpc::ByteBuffer> {
   /// outlive it. Call Begin() next.
   Subscription(std::shared_ptr<StreamFeed> feed, const PredictionReader::Options& options,
                std::unique_ptr<StatusNotes> notes, Subscribers& subscribers)
-      : StreamWriter(subscribers), reader_(std::move(feed), options), notes_(std::move(notes)) {}
+      : StreamWriter(subscribers), reader_(std::move(feed), options), notes_(std::move(notes)) {
+    Follow(&reader_.feed());
+  }
 
  protected:
   Step Advance(grpc::ByteBuffer& message, absl::Status& end) override;

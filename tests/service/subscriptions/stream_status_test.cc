@@ -73,7 +73,7 @@ const absl::Status kNoRoute = absl::UnavailableError("rtsp://***@yard/1: no rout
 class StreamStatusTest : public testing::Test {
  protected:
   StreamStatusTest() {
-    events_.Listen([this] { subscribers_.Wake(); });
+    events_.Listen([this] { subscribers_.WakeAll(); });
     const StreamEvents::Life life = events_.Begin("yard");
     auto started = CameraStream::Start(Options(life));
     MILLRACE_CHECK(started.ok());
@@ -107,7 +107,7 @@ class StreamStatusTest : public testing::Test {
   }
   void Pass(std::chrono::nanoseconds time) {
     clock_.Advance(time);
-    subscribers_.Wake();
+    subscribers_.WakeAll();
   }
 
   FakeClock clock_{std::chrono::hours(1)};
