@@ -56,7 +56,7 @@ Guard::Many* PredictionService::Subscribe(grpc::CallbackServerContext* context,
           notes = std::make_unique<StatusNotes>(*served, parts_.events, parts_.clock);
         }
         return Subscription::Begin(
-            std::make_shared<Subscription>(feeds_.Of(served), options, std::move(notes),
+            std::make_shared<Subscription>(hubs_.Of(served), options, std::move(notes),
                                            parts_.subscribers),
             *context);
       });

@@ -9,7 +9,7 @@
 #include "service/rpc/guard.h"
 #include "service/rpc/raw_methods.h"
 #include "service/rpc/subscribers.h"
-#include "service/subscriptions/stream_feed.h"
+#include "service/subscriptions/subscription_hub.h"
 #include "service/wire/wire.h"
 
 namespace millrace::service {
@@ -39,7 +39,7 @@ class PredictionService final : public PredictionMethods {
   explicit PredictionService(const Parts& parts)
       : guard_(v1::PredictionService::service_full_name(), parts.admission),
         parts_(parts),
-        feeds_(parts.subscribers, PredictionBytes) {}
+        hubs_(parts.subscribers, PredictionBytes) {}
 
   Guard::Many* Subscribe(grpc::CallbackServerContext* context,
                          const grpc::ByteBuffer* request) override;
@@ -58,7 +58,7 @@ class PredictionService final : public PredictionMethods {
   const Parts parts_;
 
   // Self-synchronized.
-  StreamFeeds feeds_;
+  SubscriptionHubs hubs_;
 };
 
 }  // namespace millrace::service

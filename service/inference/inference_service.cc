@@ -20,7 +20,7 @@ using std::chrono::nanoseconds;
 InferenceService::InferenceService(const Parts& parts)
     : parts_(parts),
       guard_(inference::GRPCInferenceService::service_full_name(), parts.admission),
-      feeds_(parts.subscribers, InferenceBytes) {}
+      hubs_(parts.subscribers, InferenceBytes) {}
 
 InferenceService::~InferenceService() = default;
 
@@ -129,8 +129,7 @@ Guard::Both* InferenceService::ModelStreamInfer(grpc::CallbackServerContext* con
   return guard_.Admitted<Guard::Both>(
       *context, "ModelStreamInfer", [&]() -> absl::StatusOr<Guard::Both*> {
         return InferenceStream::Begin(
-            std::make_shared<InferenceStream>(parts_.streams, feeds_, parts_.subscribers),
-            *context);
+            std::make_shared<InferenceStream>(parts_.streams, hubs_, parts_.subscribers), *context);
       });
 }
 

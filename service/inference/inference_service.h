@@ -14,7 +14,7 @@
 #include "service/rpc/guard.h"
 #include "service/rpc/raw_methods.h"
 #include "service/rpc/subscribers.h"
-#include "service/subscriptions/stream_feed.h"
+#include "service/subscriptions/subscription_hub.h"
 
 namespace millrace::service {
 
@@ -82,7 +82,7 @@ class InferenceService final : public InferenceMethods {
   const Guard guard_;
 
   // Self-synchronized.
-  StreamFeeds feeds_;
+  SubscriptionHubs hubs_;
 };
 
 }  // namespace millrace::service

@@ -1,6 +1,7 @@
 #include "service/inference/inference_stream.h"
 
 #include <array>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,18 +13,6 @@
 #include "service/wire/wire_inference.h"
 
 namespace millrace::service {
-namespace {
-
-// Joins the inference's bytes, which all subscribers share, with this subscriber's own bytes.
-grpc::ByteBuffer Assemble(const grpc::Slice& shared, const std::string& own) {
-  const std::array<grpc::Slice, 3> slices = {
-      FieldHead(inference::ModelStreamInferResponse::kInferResponseFieldNumber,
-                shared.size() + own.size()),
-      shared, grpc::Slice(own)};
-  return {slices.data(), slices.size()};
-}
-
-}  // namespace
 
 void InferenceStream::Read() {
   {
@@ -77,8 +66,8 @@ absl::Status InferenceStream::Subscribe(const inference::ModelInferRequest& requ
   MILLRACE_ASSIGN_OR_RETURN(PredictionReader::Options options,
                             PredictionReader::OptionsOf(asked, *served));
   MILLRACE_ASSIGN_OR_RETURN(options.carried, ToCarried(request, *served->stream));
-  reader_ = std::make_unique<PredictionReader>(feeds_.Of(served), options);
-  Follow(&reader_->feed());
+  reader_ = std::make_unique<PredictionReader>(hubs_.Of(served), options);
+  Follow(&reader_->hub());
   id_ = request.id();
   return absl::OkStatus();
 }
@@ -106,17 +95,20 @@ InferenceStream::Step InferenceStream::Advance(grpc::ByteBuffer& message, absl::
   Due due;
   const Step step = Next(due, end);
   if (step != Step::kMessage) return step;
-  StreamFeed& feed = due.reader->feed();
   inference::ModelInferResponse own;
   own.set_id(due.id);
   auto& parameters = *own.mutable_parameters();
-  parameters["run_id"].set_string_param(feed.served().run_id);
+  parameters["run_id"].set_string_param(due.reader->hub().served().run_id);
   parameters["sequence"].set_int64_param(static_cast<std::int64_t>(due.next.sequence));
   parameters["dropped"].set_int64_param(static_cast<std::int64_t>(due.next.dropped));
   parameters["dropped_total"].set_int64_param(static_cast<std::int64_t>(due.next.dropped_total));
-  message = Assemble(
-      feed.cache().Get(due.next.sequence, *due.next.prediction, due.reader->options().carried),
-      own.SerializeAsString());
+  const grpc::Slice shared = due.reader->Bytes(due.next);
+  const grpc::Slice rest(own.SerializeAsString());
+  const std::array slices = {
+      FieldHead(inference::ModelStreamInferResponse::kInferResponseFieldNumber,
+                shared.size() + rest.size()),
+      shared, rest};
+  message = grpc::ByteBuffer(slices.data(), slices.size());
   return Step::kMessage;
 }
 

@@ -14,7 +14,7 @@
 #include "service/registry/streams.h"
 #include "service/rpc/stream_writer.h"
 #include "service/subscriptions/prediction_reader.h"
-#include "service/subscriptions/stream_feed.h"
+#include "service/subscriptions/subscription_hub.h"
 
 namespace millrace::service {
 
@@ -24,8 +24,8 @@ class InferenceStream final
                           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
   /// All must outlive it. Call Begin() next.
-  InferenceStream(const Streams& streams, StreamFeeds& feeds, Subscribers& subscribers)
-      : StreamWriter(subscribers), streams_(streams), feeds_(feeds) {}
+  InferenceStream(const Streams& streams, SubscriptionHubs& hubs, Subscribers& subscribers)
+      : StreamWriter(subscribers), streams_(streams), hubs_(hubs) {}
 
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(reading_);
 
@@ -54,7 +54,7 @@ class InferenceStream final
 
   // Constant after construction.
   const Streams& streams_;
-  StreamFeeds& feeds_;
+  SubscriptionHubs& hubs_;
 
   grpc::ByteBuffer request_;  // Owned by gRPC from Read() to OnReadDone().
 

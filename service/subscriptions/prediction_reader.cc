@@ -71,21 +71,21 @@ absl::StatusOr<PredictionReader::Options> PredictionReader::OptionsOf(
   return options;
 }
 
-PredictionReader::PredictionReader(std::shared_ptr<StreamFeed> feed, const Options& options)
-    : feed_(std::move(feed)),
+PredictionReader::PredictionReader(std::shared_ptr<SubscriptionHub> hub, const Options& options)
+    : hub_(std::move(hub)),
       options_(options),
-      cursor_(options.begin.value_or(feed_->ring().Begin())) {
+      cursor_(options.begin.value_or(hub_->ring().Begin())) {
   ++counters().active;
-  feed_->ring().Hold(options_.policy.depth);
+  hub_->ring().Hold(options_.policy.depth);
 }
 
 std::optional<PredictionReader::Next> PredictionReader::Read() {
   // Checked before the read: if the ring is closed and the read finds no prediction, none will
   // follow.
-  const bool closed = feed_->ring().closed();
-  const PredictionRing::ReadResult next = feed_->ring().Read(cursor_, options_.policy);
+  const bool closed = hub_->ring().closed();
+  const PredictionRing::ReadResult next = hub_->ring().Read(cursor_, options_.policy);
   if (next.prediction == nullptr) {
-    if (closed) end_ = feed_->ring().end();
+    if (closed) end_ = hub_->ring().end();
     return std::nullopt;
   }
   counters().dropped += next.missed;
@@ -108,7 +108,7 @@ absl::Status PredictionReader::Stalled(std::chrono::nanoseconds limit) {
 
 absl::Status PredictionReader::TooSlow(const std::string& how) {
   ++counters().cut_off;
-  return SlowSubscriber(feed_->served().stream->config().name, "subscriber", how,
+  return SlowSubscriber(hub_->served().stream->config().name, "subscriber", how,
                         "read faster, ask for less of each prediction, or take the policy LATEST");
 }
 

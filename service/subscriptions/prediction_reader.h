@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "millrace/v1/prediction_service.pb.h"
 #include "service/frames/prediction_ring.h"
-#include "service/subscriptions/stream_feed.h"
+#include "service/subscriptions/subscription_hub.h"
 #include "service/wire/wire.h"
 
 namespace millrace::service {
@@ -39,7 +39,7 @@ class PredictionReader {
                                                          const ServedStream& served);
 
   /// Registers a subscriber, and reserves its depth in the ring.
-  PredictionReader(std::shared_ptr<StreamFeed> feed, const Options& options);
+  PredictionReader(std::shared_ptr<SubscriptionHub> hub, const Options& options);
 
   struct Next {
     std::shared_ptr<const Prediction> prediction;
@@ -59,25 +59,27 @@ class PredictionReader {
   /// The number of lost predictions.
   [[nodiscard]] std::uint64_t dropped_total() const { return dropped_total_; }
 
-  [[nodiscard]] const Options& options() const { return options_; }
-  [[nodiscard]] StreamFeed& feed() const { return *feed_; }
-
-  // Counts. Thread-safe.
+  // Thread-safe.
+  [[nodiscard]] SubscriptionHub& hub() const { return *hub_; }
+  /// The message for `next`, which subscriptions share. May take long.
+  [[nodiscard]] grpc::Slice Bytes(const Next& next) const {
+    return hub_->Bytes(next.sequence, *next.prediction, options_.carried);
+  }
   /// Counts a prediction that was sent.
   void Sent() { ++counters().sent; }
   /// Counts a cut-off. Returns the error for a client that has read nothing for `limit`.
   [[nodiscard]] absl::Status Stalled(std::chrono::nanoseconds limit);
   /// Releases the reserved depth after the last read. Call it once.
-  void LetGo() { feed_->ring().Release(options_.policy.depth); }
+  void LetGo() { hub_->ring().Release(options_.policy.depth); }
   /// Unregisters the subscriber. Call it once.
   void Over() { --counters().active; }
 
  private:
-  [[nodiscard]] SubscriberCounters& counters() { return feed_->served().subscribers; }
+  [[nodiscard]] SubscriberCounters& counters() { return hub_->served().subscribers; }
   [[nodiscard]] absl::Status TooSlow(const std::string& how);
 
   // Constant after construction. Shared with the stream's other subscriptions.
-  const std::shared_ptr<StreamFeed> feed_;
+  const std::shared_ptr<SubscriptionHub> hub_;
   const Options options_;
 
   PredictionRing::Cursor cursor_;

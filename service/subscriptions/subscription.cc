@@ -8,17 +8,6 @@
 #include "service/wire/wire_field.h"
 
 namespace millrace::service {
-namespace {
-
-// Joins the prediction's bytes, which all subscribers share, with this subscriber's own bytes.
-grpc::ByteBuffer Assemble(const grpc::Slice& prediction, const std::string& own) {
-  const std::array<grpc::Slice, 3> slices = {
-      FieldHead(v1::SubscribeResponse::kPredictionFieldNumber, prediction.size()), prediction,
-      grpc::Slice(own)};
-  return {slices.data(), slices.size()};
-}
-
-}  // namespace
 
 Subscription::Step Subscription::Advance(grpc::ByteBuffer& message, absl::Status& end) {
   if (notes_ != nullptr) {
@@ -40,11 +29,13 @@ Subscription::Step Subscription::Write(const PredictionReader::Next& next,
   v1::SubscribeResponse own;
   own.set_dropped(next.dropped);
   own.set_dropped_total(next.dropped_total);
-  own.set_run_id(reader_.feed().served().run_id);
+  own.set_run_id(reader_.hub().served().run_id);
   own.set_sequence(next.sequence);
-  message = Assemble(
-      reader_.feed().cache().Get(next.sequence, *next.prediction, reader_.options().carried),
-      own.SerializeAsString());
+  const grpc::Slice shared = reader_.Bytes(next);
+  const std::array slices = {
+      FieldHead(v1::SubscribeResponse::kPredictionFieldNumber, shared.size()), shared,
+      grpc::Slice(own.SerializeAsString())};
+  message = grpc::ByteBuffer(slices.data(), slices.size());
   is_status_ = false;
   if (notes_ != nullptr) notes_->Sent();
   return Step::kMessage;
@@ -53,7 +44,7 @@ Subscription::Step Subscription::Write(const PredictionReader::Next& next,
 Subscription::Step Subscription::Write(const v1::StreamStatus& status, grpc::ByteBuffer& message) {
   v1::SubscribeResponse own;
   own.set_dropped_total(reader_.dropped_total());
-  own.set_run_id(reader_.feed().served().run_id);
+  own.set_run_id(reader_.hub().served().run_id);
   own.set_sequence(reader_.place());
   *own.mutable_status() = status;
   const grpc::Slice bytes(own.SerializeAsString());

@@ -19,12 +19,12 @@ namespace millrace::service {
 /// Thread-safe, like StreamWriter.
 class Subscription final : public StreamWriter<grpc::ByteBuffer> {
  public:
-  /// Subscribes. `notes`: for the feed's stream; null: no status messages. `subscribers` must
+  /// Subscribes. `notes`: for the hub's stream; null: no status messages. `subscribers` must
   /// outlive it. Call Begin() next.
-  Subscription(std::shared_ptr<StreamFeed> feed, const PredictionReader::Options& options,
+  Subscription(std::shared_ptr<SubscriptionHub> hub, const PredictionReader::Options& options,
                std::unique_ptr<StatusNotes> notes, Subscribers& subscribers)
-      : StreamWriter(subscribers), reader_(std::move(feed), options), notes_(std::move(notes)) {
-    Follow(&reader_.feed());
+      : StreamWriter(subscribers), reader_(std::move(hub), options), notes_(std::move(notes)) {
+    Follow(&reader_.hub());
   }
 
  protected:

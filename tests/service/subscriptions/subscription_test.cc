@@ -1,7 +1,6 @@
 // The options of a subscription, and its end.
 #include "service/subscriptions/subscription.h"
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -308,44 +307,6 @@ TEST_F(SubscriptionTest, WhatSubscribersAreSentIsMadeOnceForAllWhoAskForTheSameP
     EXPECT_FALSE(of_preview.Next()->prediction().has_flow());
     EXPECT_EQ(subscribers().made, 2 * prediction);
   }
-}
-
-TEST(WireCacheTest, WhatSubscribersShareIsMadeOnce) {
-  Prediction prediction;
-  prediction.stream = "street";
-  prediction.model.flow = std::make_shared<const std::vector<float>>(std::vector<float>{1, 2});
-  prediction.model.width = prediction.model.height = 1;
-  std::atomic<std::uint64_t> made = 0;
-  WireCache cache(PredictionBytes, made);
-  const grpc::Slice first = cache.Get(1, prediction, {});
-  EXPECT_EQ(cache.Get(1, prediction, {}).begin(), first.begin());
-  EXPECT_NE(cache.Get(1, prediction, {.flow = false}).size(), first.size());
-  EXPECT_NE(cache.Get(2, prediction, {}).begin(), first.begin());
-  EXPECT_EQ(made, 3u);
-  v1::Prediction message;
-  ASSERT_TRUE(message.ParseFromArray(first.begin(), static_cast<int>(first.size())));
-  EXPECT_EQ(message.stream(), "street");
-}
-
-// Of any form, with a message that cannot be made once.
-TEST(WireCacheTest, HoldsWhatItsFormMakes) {
-  static int tries = 0;
-  std::atomic<std::uint64_t> made = 0;
-  WireCache cache(
-      [](const Prediction& prediction, const Carried& /*carried*/) {
-        if (++tries == 1) throw std::bad_alloc();
-        return prediction.stream;
-      },
-      made);
-  Prediction prediction;
-  prediction.stream = "street";
-  EXPECT_THROW(static_cast<void>(cache.Get(1, prediction, {})), std::bad_alloc);
-  for (int reader = 0; reader < 3; ++reader) {
-    const grpc::Slice bytes = cache.Get(1, prediction, {});
-    EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "street");
-  }
-  EXPECT_EQ(tries, 2);
-  EXPECT_EQ(made, 1u);
 }
 
 }  // namespace

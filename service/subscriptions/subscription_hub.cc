@@ -1,7 +1,4 @@
-#include "service/wire/wire_cache.h"
-
-#include <memory>
-#include <string>
+#include "service/subscriptions/subscription_hub.h"
 
 namespace millrace::service {
 namespace {
@@ -18,17 +15,17 @@ grpc::Slice Share(std::string bytes) {
 
 }  // namespace
 
-grpc::Slice WireCache::Get(std::uint64_t sequence, const Prediction& prediction,
-                           const Carried& carried) {
-  const std::shared_ptr<Message> message = Of({sequence, carried.AsBits()});
+grpc::Slice SubscriptionHub::Bytes(std::uint64_t sequence, const Prediction& prediction,
+                                   const Carried& carried) {
+  const std::shared_ptr<Message> message = Find({sequence, carried.AsBits()});
   std::call_once(message->made, [&] {
     message->bytes = Share(form_(prediction, carried));
-    ++made_;
+    ++stream_->subscribers.made;
   });
   return message->bytes;
 }
 
-std::shared_ptr<WireCache::Message> WireCache::Of(const Key& key) {
+std::shared_ptr<SubscriptionHub::Message> SubscriptionHub::Find(const Key& key) {
   const MutexLock lock(mu_);
   std::shared_ptr<Message> message = messages_[key];
   if (message == nullptr) messages_[key] = message = std::make_shared<Message>();
@@ -36,6 +33,15 @@ std::shared_ptr<WireCache::Message> WireCache::Of(const Key& key) {
   // need.
   if (messages_.size() > kKept) messages_.erase(messages_.begin());
   return message;
+}
+
+std::shared_ptr<SubscriptionHub> SubscriptionHubs::Of(const SharedStream& stream) {
+  const MutexLock lock(mu_);
+  std::erase_if(hubs_, [](const auto& hub) { return hub.second.expired(); });
+  std::weak_ptr<SubscriptionHub>& known = hubs_[stream.get()];
+  std::shared_ptr<SubscriptionHub> hub = known.lock();
+  if (hub == nullptr) known = hub = std::make_shared<SubscriptionHub>(stream, subscribers_, form_);
+  return hub;
 }
 
 }  // namespace millrace::service
