@@ -9,8 +9,8 @@
 #include "base/error_reason.h"
 #include "base/status.h"
 #include "service/api/client_sample.h"
+#include "service/wire/prediction_parts.h"
 #include "service/wire/wire.h"
-#include "service/wire/wire_carried.h"
 #include "service/wire/wire_picture.h"
 
 namespace millrace::service {
@@ -40,11 +40,11 @@ absl::Status Collect(int number, const absl::Status& status, std::vector<FieldVi
 }
 
 /// The most samples of a request whose predictions fit into one message.
-int MostSamples(const CameraStream& stream, const Carried& carried) {
+int MostSamples(const CameraStream& stream, const PredictionParts& parts) {
   const auto learner = stream.learner();
   const std::int64_t cells = std::int64_t{learner->width} * learner->height;
-  const bool has_flow = carried.flow && !learner->labels;
-  const bool has_picture = carried.next_picture && stream.pictures_per_sample() == 3;
+  const bool has_flow = parts.flow && !learner->labels;
+  const bool has_picture = parts.next_picture && stream.pictures_per_sample() == 3;
   const std::int64_t cell_bytes = (has_flow ? 8 : 0) + (has_picture ? 3 : 0);
   constexpr std::int64_t kRest = 64 << 10;  // The preview and all other fields except arrays.
   const std::int64_t fit = kMostAnswerBytes / (cells * cell_bytes + kRest);
@@ -55,7 +55,7 @@ absl::Status CheckNumber(const CameraStream& stream, const v1::PredictRequest& r
   if (request.pictures_size() > 0) {
     return InvalidFields({{"samples", "are instead of `pictures`: leave one of the two out"}});
   }
-  const int most = MostSamples(stream, CarriedOf(request));
+  const int most = MostSamples(stream, PartsOf(request));
   if (request.samples_size() <= most) return absl::OkStatus();
   return InvalidFields(
       {{"samples", absl::StrCat("has ", request.samples_size(), "; a call may have ", most,
@@ -68,7 +68,7 @@ absl::StatusOr<v1::PredictResponse> OfOne(CameraStream& stream, const v1::Predic
   MILLRACE_ASSIGN_OR_RETURN(const ClientSample sample, ToSample(stream, request.pictures(), stop));
   MILLRACE_ASSIGN_OR_RETURN(const Prediction prediction, PredictSample(stream, sample, came));
   v1::PredictResponse response;
-  ToMessage(prediction, CarriedOf(request), *response.mutable_prediction());
+  ToMessage(prediction, PartsOf(request), *response.mutable_prediction());
   return response;
 }
 
@@ -86,7 +86,7 @@ absl::StatusOr<v1::PredictResponse> OfSeveral(CameraStream& stream,
     if (!sample.ok()) MILLRACE_RETURN_IF_ERROR(Collect(i, sample.status(), wrong));
     if (!wrong.empty()) continue;
     MILLRACE_ASSIGN_OR_RETURN(const Prediction prediction, PredictSample(stream, *sample, came));
-    ToMessage(prediction, CarriedOf(request), *response.add_predictions());
+    ToMessage(prediction, PartsOf(request), *response.add_predictions());
   }
   if (!wrong.empty()) return InvalidFields(wrong);
   return response;

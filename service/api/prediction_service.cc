@@ -14,8 +14,8 @@
 #include "service/rpc/parse.h"
 #include "service/subscriptions/status_notes.h"
 #include "service/subscriptions/subscription.h"
+#include "service/wire/prediction_parts.h"
 #include "service/wire/wire.h"
-#include "service/wire/wire_carried.h"
 #include "service/wire/wire_status.h"
 
 namespace millrace::service {
@@ -37,7 +37,7 @@ absl::StatusOr<v1::GetLatestResponse> Latest(const Streams& streams,
   v1::StreamStatus status = StatusOf(*served, newest.get());
   if (newest == nullptr) return NoPredictionYet(status);
   v1::GetLatestResponse response;
-  ToMessage(*newest, CarriedOf(request), *response.mutable_prediction());
+  ToMessage(*newest, PartsOf(request), *response.mutable_prediction());
   *response.mutable_status() = std::move(status);
   return response;
 }
@@ -49,8 +49,7 @@ Guard::Many* PredictionService::Subscribe(grpc::CallbackServerContext* context,
   return guard_.Begun<v1::SubscribeRequest, Guard::Many>(
       *context, "Subscribe", *request, [&](const auto& asked) -> absl::StatusOr<Guard::Many*> {
         MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, parts_.streams.Find(asked.stream()));
-        MILLRACE_ASSIGN_OR_RETURN(const PredictionReader::Options options,
-                                  PredictionReader::OptionsOf(asked, *served));
+        MILLRACE_ASSIGN_OR_RETURN(const SubscriptionOptions options, ToOptions(asked, *served));
         std::unique_ptr<StatusNotes> notes;
         if (asked.status()) {
           notes = std::make_unique<StatusNotes>(*served, parts_.events, parts_.clock);

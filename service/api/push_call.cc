@@ -8,7 +8,7 @@
 #include "service/rpc/caught.h"
 #include "service/rpc/parse.h"
 #include "service/rpc/parsed_call.h"
-#include "service/wire/wire_carried.h"
+#include "service/wire/prediction_parts.h"
 #include "service/wire/wire_labels.h"
 #include "service/wire/wire_picture.h"
 #include "service/wire/wire_states.h"
@@ -128,7 +128,7 @@ void PushCall::ToResponse(const PushOutcome& outcome, v1::PushResponse& response
   response.set_id(outcome.id);
   if (outcome.frame_number) response.set_frame_number(*outcome.frame_number);
   if (outcome.prediction != nullptr) {
-    ToMessage(*outcome.prediction, carried_, *response.mutable_prediction());
+    ToMessage(*outcome.prediction, parts_, *response.mutable_prediction());
   } else if (outcome.dropped) {
     response.set_dropped(ToWire(*outcome.dropped));
   } else if (outcome.skipped) {
@@ -192,7 +192,7 @@ absl::Status PushCall::TakePlace() {
                        absl::StrCat("stream '", name, "': ", pusher.status().message())));
   }
   pusher_ = *std::move(pusher);
-  carried_ = CarriedOf(request_);
+  parts_ = PartsOf(request_);
   const MutexLock lock(mu_);
   placed_ = true;
   return absl::OkStatus();

@@ -81,7 +81,7 @@ class PushCall final
 
   // Set by the call's thread. Constant once `placed_`.
   SharedStream stream_;
-  Carried carried_;
+  PredictionParts parts_;
   std::unique_ptr<ingest::Pusher> pusher_;  // Released by Ending().
 
   Mutex mu_;

@@ -115,12 +115,12 @@ absl::StatusOr<inference::ModelInferResponse> InferenceService::Infer(
   MILLRACE_RETURN_IF_ERROR(CheckId(request.id()));
   MILLRACE_RETURN_IF_ERROR(CheckModelVersion(request.model_version()));
   CameraStream& stream = *served->stream;
-  MILLRACE_ASSIGN_OR_RETURN(const Carried carried, ToCarried(request, stream));
+  MILLRACE_ASSIGN_OR_RETURN(const PredictionParts parts, ToParts(request, stream));
   MILLRACE_ASSIGN_OR_RETURN(const InferenceSample asked, ToSample(request));
   MILLRACE_ASSIGN_OR_RETURN(const ClientSample sample, MakeSample(stream, asked.pictures, stop));
   MILLRACE_ASSIGN_OR_RETURN(const Prediction made, PredictSample(stream, sample, came));
   inference::ModelInferResponse response;
-  ToInference(made, carried, response);
+  ToInference(made, parts, response);
   response.set_id(request.id());
   return response;
 }

@@ -61,11 +61,8 @@ absl::Status InferenceStream::Subscribe(const inference::ModelInferRequest& requ
   }
   MILLRACE_RETURN_IF_ERROR(CheckId(request.id()));
   MILLRACE_RETURN_IF_ERROR(CheckModelVersion(request.model_version()));
-  MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest asked, ToSubscription(request));
-  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
-  MILLRACE_ASSIGN_OR_RETURN(PredictionReader::Options options,
-                            PredictionReader::OptionsOf(asked, *served));
-  MILLRACE_ASSIGN_OR_RETURN(options.carried, ToCarried(request, *served->stream));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(request.model_name()));
+  MILLRACE_ASSIGN_OR_RETURN(const SubscriptionOptions options, ToOptions(request, *served));
   reader_ = std::make_unique<PredictionReader>(hubs_.Of(served), options);
   Follow(&reader_->hub());
   id_ = request.id();

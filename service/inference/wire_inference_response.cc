@@ -64,10 +64,10 @@ void AddOutput(const char* name, v1::Tensor&& tensor, ModelInferResponse& messag
 
 }  // namespace
 
-void ToInference(const Prediction& prediction, const Carried& carried,
+void ToInference(const Prediction& prediction, const PredictionParts& parts,
                  ModelInferResponse& message) {
   v1::Prediction wire;
-  ToMessage(prediction, carried, wire);
+  ToMessage(prediction, parts, wire);
   message.set_model_name(wire.stream());
   message.set_model_version(kModelVersion);
   SetFigures(wire, prediction, message);
@@ -78,9 +78,9 @@ void ToInference(const Prediction& prediction, const Carried& carried,
   if (wire.has_outputs()) AddOutput("outputs", std::move(*wire.mutable_outputs()), message);
 }
 
-std::string InferenceBytes(const Prediction& prediction, const Carried& carried) {
+std::string InferenceBytes(const Prediction& prediction, const PredictionParts& parts) {
   ModelInferResponse message;
-  ToInference(prediction, carried, message);
+  ToInference(prediction, parts, message);
   return message.SerializeAsString();
 }
 

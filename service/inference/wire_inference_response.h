@@ -9,13 +9,14 @@
 
 namespace millrace::service {
 
-/// Writes the parts of `prediction` that `carried` selects into `message`. Its scores become
+/// Writes the parts of `prediction` that `parts` selects into `message`. Its scores become
 /// parameters, if present. A prediction without a frame has no number and no epoch; a step without
 /// labels has no loss.
-void ToInference(const Prediction& prediction, const Carried& carried,
+void ToInference(const Prediction& prediction, const PredictionParts& parts,
                  inference::ModelInferResponse& message);
 
 /// That message as bytes, which subscribers share.
-[[nodiscard]] std::string InferenceBytes(const Prediction& prediction, const Carried& carried);
+[[nodiscard]] std::string InferenceBytes(const Prediction& prediction,
+                                         const PredictionParts& parts);
 
 }  // namespace millrace::service

@@ -8,11 +8,9 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "millrace/v1/prediction_service.pb.h"
 #include "service/frames/prediction_ring.h"
 #include "service/subscriptions/subscription_hub.h"
-#include "service/wire/wire.h"
+#include "service/wire/wire_subscription.h"
 
 namespace millrace::service {
 
@@ -20,26 +18,8 @@ namespace millrace::service {
 /// except where stated.
 class PredictionReader {
  public:
-  /// The memory that one reader's depth may keep alive: 256 predictions of 320 x 240.
-  static constexpr std::int64_t kMostHeldBytes = std::int64_t{256} << 20;
-
-  struct Options {
-    ReadPolicy policy = {};
-    /// A reader that would lose a prediction ends instead.
-    bool lossless = false;
-    /// The start position. Absent: the next prediction.
-    std::optional<PredictionRing::Cursor> begin = {};
-    Carried carried = {};
-  };
-
-  /// The options in `request` for `served`. INVALID_ARGUMENT if a field is wrong or the depth would
-  /// keep more than kMostHeldBytes. OUT_OF_RANGE if it resumes another run or a position in the
-  /// future.
-  [[nodiscard]] static absl::StatusOr<Options> OptionsOf(const v1::SubscribeRequest& request,
-                                                         const ServedStream& served);
-
   /// Registers a subscriber, and reserves its depth in the ring.
-  PredictionReader(std::shared_ptr<SubscriptionHub> hub, const Options& options);
+  PredictionReader(std::shared_ptr<SubscriptionHub> hub, const SubscriptionOptions& options);
 
   struct Next {
     std::shared_ptr<const Prediction> prediction;
@@ -63,7 +43,7 @@ class PredictionReader {
   [[nodiscard]] SubscriptionHub& hub() const { return *hub_; }
   /// The message for `next`, which subscriptions share. May take long.
   [[nodiscard]] grpc::Slice Bytes(const Next& next) const {
-    return hub_->Bytes(next.sequence, *next.prediction, options_.carried);
+    return hub_->Bytes(next.sequence, *next.prediction, options_.parts);
   }
   /// Counts a prediction that was sent.
   void Sent() { ++counters().sent; }
@@ -80,7 +60,7 @@ class PredictionReader {
 
   // Constant after construction. Shared with the stream's other subscriptions.
   const std::shared_ptr<SubscriptionHub> hub_;
-  const Options options_;
+  const SubscriptionOptions options_;
 
   PredictionRing::Cursor cursor_;
   std::uint64_t dropped_total_ = 0;

@@ -21,7 +21,7 @@ class Subscription final : public StreamWriter<grpc::ByteBuffer> {
  public:
   /// Subscribes. `notes`: for the hub's stream; null: no status messages. `subscribers` must
   /// outlive it. Call Begin() next.
-  Subscription(std::shared_ptr<SubscriptionHub> hub, const PredictionReader::Options& options,
+  Subscription(std::shared_ptr<SubscriptionHub> hub, const SubscriptionOptions& options,
                std::unique_ptr<StatusNotes> notes, Subscribers& subscribers)
       : StreamWriter(subscribers), reader_(std::move(hub), options), notes_(std::move(notes)) {
     Follow(&reader_.hub());

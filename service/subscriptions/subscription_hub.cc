@@ -16,10 +16,10 @@ grpc::Slice Share(std::string bytes) {
 }  // namespace
 
 grpc::Slice SubscriptionHub::Bytes(std::uint64_t sequence, const Prediction& prediction,
-                                   const Carried& carried) {
-  const std::shared_ptr<Message> message = Find({sequence, carried.AsBits()});
+                                   const PredictionParts& parts) {
+  const std::shared_ptr<Message> message = Find({sequence, parts.AsBits()});
   std::call_once(message->made, [&] {
-    message->bytes = Share(form_(prediction, carried));
+    message->bytes = Share(form_(prediction, parts));
     ++stream_->subscribers.made;
   });
   return message->bytes;

@@ -14,12 +14,12 @@
 #include "service/frames/prediction_ring.h"
 #include "service/registry/served_stream.h"
 #include "service/rpc/subscribers.h"
-#include "service/wire/wire.h"
+#include "service/wire/prediction_parts.h"
 
 namespace millrace::service {
 
-/// Serializes the parts of a prediction that `carried` selects.
-using WireForm = std::string (*)(const Prediction& prediction, const Carried& carried);
+/// Serializes the parts of a prediction that `parts` selects.
+using WireForm = std::string (*)(const Prediction& prediction, const PredictionParts& parts);
 
 /// Keeps the stream alive and wakes its subscriptions at each prediction: they follow the hub
 /// (StreamingCall::topic()). Caches the newest messages in one form, so that subscriptions with the
@@ -41,7 +41,7 @@ class SubscriptionHub {
   /// The message for the prediction with the number `sequence` in the ring. Waits only for a
   /// message that another thread is making.
   [[nodiscard]] grpc::Slice Bytes(std::uint64_t sequence, const Prediction& prediction,
-                                  const Carried& carried) ABSL_LOCKS_EXCLUDED(mu_);
+                                  const PredictionParts& parts) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Key = std::pair<std::uint64_t, int>;

@@ -9,28 +9,17 @@
 #include "millrace/v1/stream.pb.h"
 #include "service/frames/prediction.h"
 #include "service/registry/served_stream.h"
+#include "service/wire/prediction_parts.h"
 
 namespace millrace::service {
 
-/// Selects the arrays that a message carries. They are most of its size.
-struct Carried {
-  bool flow = true;
-  bool next_picture = true;
-  bool outputs = true;
-  bool preview = false;
-
-  /// A distinct number for each selection.
-  [[nodiscard]] int AsBits() const {
-    return (flow ? 1 : 0) | (next_picture ? 2 : 0) | (outputs ? 4 : 0) | (preview ? 8 : 0);
-  }
-};
-
 /// Writes `prediction` into `message`, which must be empty. Copies the flow's bytes, and encodes
 /// the predicted picture if there is one.
-void ToMessage(const Prediction& prediction, const Carried& carried, v1::Prediction& message);
+void ToMessage(const Prediction& prediction, const PredictionParts& parts, v1::Prediction& message);
 
 /// That message as bytes, which subscribers share.
-[[nodiscard]] std::string PredictionBytes(const Prediction& prediction, const Carried& carried);
+[[nodiscard]] std::string PredictionBytes(const Prediction& prediction,
+                                          const PredictionParts& parts);
 
 /// Writes the current state of the stream into `message`, which must be empty.
 void ToMessage(const ServedStream& served, v1::Stream& message);

@@ -234,11 +234,12 @@ absl::StatusOr<InferenceSample> ToSample(const ModelInferRequest& request) {
   return sample;
 }
 
-absl::StatusOr<Carried> ToCarried(const ModelInferRequest& request, const CameraStream& stream) {
+absl::StatusOr<PredictionParts> ToParts(const ModelInferRequest& request,
+                                        const CameraStream& stream) {
   MILLRACE_RETURN_IF_ERROR(CheckOutputs(request));
-  if (request.outputs().empty()) return Carried();
+  if (request.outputs().empty()) return PredictionParts();
   const std::vector<std::string> known = OutputsOf(stream);
-  Carried carried = {.flow = false, .next_picture = false, .outputs = false};
+  PredictionParts parts = {.flow = false, .next_picture = false, .outputs = false};
   for (int i = 0; i < request.outputs_size(); ++i) {
     const std::string& name = request.outputs(i).name();
     if (std::ranges::find(known, name) == known.end()) {
@@ -246,11 +247,11 @@ absl::StatusOr<Carried> ToCarried(const ModelInferRequest& request, const Camera
                    absl::StrCat("is '", name, "'; the model of stream '", stream.config().name,
                                 "' has: ", absl::StrJoin(known, ", ")));
     }
-    carried.flow |= name == "flow";
-    carried.next_picture |= name == "next_picture";
-    carried.outputs |= name == "outputs";
+    parts.flow |= name == "flow";
+    parts.next_picture |= name == "next_picture";
+    parts.outputs |= name == "outputs";
   }
-  return carried;
+  return parts;
 }
 
 absl::StatusOr<v1::SubscribeRequest> ToSubscription(const ModelInferRequest& request) {
@@ -264,6 +265,14 @@ absl::StatusOr<v1::SubscribeRequest> ToSubscription(const ModelInferRequest& req
                  "is of no run: send run_id with it, both as a response of that run had them");
   }
   return subscription;
+}
+
+absl::StatusOr<SubscriptionOptions> ToOptions(const ModelInferRequest& request,
+                                              const ServedStream& served) {
+  MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest subscription, ToSubscription(request));
+  MILLRACE_ASSIGN_OR_RETURN(SubscriptionOptions options, ToOptions(subscription, served));
+  MILLRACE_ASSIGN_OR_RETURN(options.parts, ToParts(request, *served.stream));
+  return options;
 }
 
 }  // namespace millrace::service

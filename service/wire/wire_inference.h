@@ -20,7 +20,8 @@
 #include "ingest/frame/raw_picture.h"
 #include "millrace/v1/prediction_service.pb.h"
 #include "service/stream/camera_stream.h"
-#include "service/wire/wire.h"
+#include "service/wire/prediction_parts.h"
+#include "service/wire/wire_subscription.h"
 
 namespace millrace::service {
 
@@ -51,8 +52,8 @@ struct InferenceSample {
 /// The requested outputs; all outputs if the request names none. INVALID_ARGUMENT, listing the
 /// existing outputs, if the model of `stream` lacks a requested one, and for parameters of an
 /// output, which are not supported.
-[[nodiscard]] absl::StatusOr<Carried> ToCarried(const inference::ModelInferRequest& request,
-                                                const CameraStream& stream);
+[[nodiscard]] absl::StatusOr<PredictionParts> ToParts(const inference::ModelInferRequest& request,
+                                                      const CameraStream& stream);
 
 /// The subscription that a request without inputs describes. Its parameters `policy` (LATEST,
 /// DROP_OLDEST, LOSSLESS), `depth`, `run_id` and `sequence` are those of SubscribeRequest.
@@ -60,5 +61,10 @@ struct InferenceSample {
 /// without a `run_id`.
 [[nodiscard]] absl::StatusOr<v1::SubscribeRequest> ToSubscription(
     const inference::ModelInferRequest& request);
+
+/// The options of that subscription for the model of `served`. Fails as ToSubscription(), ToParts()
+/// and ToOptions() for a SubscribeRequest do.
+[[nodiscard]] absl::StatusOr<SubscriptionOptions> ToOptions(
+    const inference::ModelInferRequest& request, const ServedStream& served);
 
 }  // namespace millrace::service

@@ -85,7 +85,8 @@ std::optional<v1::PredictionFlag> FlagOf(pipeline::SkipReason reason) {
 
 }  // namespace
 
-void ToMessage(const Prediction& prediction, const Carried& carried, v1::Prediction& message) {
+void ToMessage(const Prediction& prediction, const PredictionParts& parts,
+               v1::Prediction& message) {
   message.set_stream(prediction.stream);
   message.set_epoch(prediction.epoch);
   message.set_frame_number(prediction.frame_number);
@@ -107,16 +108,16 @@ void ToMessage(const Prediction& prediction, const Carried& carried, v1::Predict
   if (prediction.new_size) message.add_flags(v1::PREDICTION_FLAG_NEW_SIZE);
   message.set_learned_from(model.skipped == pipeline::SkipReason::kNone);
   if (model.outputs != nullptr) {
-    WriteLabelled(prediction, carried.outputs, message);
+    WriteLabelled(prediction, parts.outputs, message);
   } else {
-    if (carried.flow) WriteFlow(model, *message.mutable_flow());
-    if (carried.next_picture && prediction.next_frame) {
+    if (parts.flow) WriteFlow(model, *message.mutable_flow());
+    if (parts.next_picture && prediction.next_frame) {
       WriteNextPicture(prediction, *message.mutable_next_picture());
     }
     message.mutable_grid()->set_width(model.width);
     message.mutable_grid()->set_height(model.height);
   }
-  if (carried.preview) message.set_preview(PreviewJpeg(prediction));
+  if (parts.preview) message.set_preview(PreviewJpeg(prediction));
   if (prediction.camera_width > 0) {
     message.mutable_camera()->set_width(prediction.camera_width);
     message.mutable_camera()->set_height(prediction.camera_height);
@@ -124,9 +125,9 @@ void ToMessage(const Prediction& prediction, const Carried& carried, v1::Predict
   }
 }
 
-std::string PredictionBytes(const Prediction& prediction, const Carried& carried) {
+std::string PredictionBytes(const Prediction& prediction, const PredictionParts& parts) {
   v1::Prediction message;
-  ToMessage(prediction, carried, message);
+  ToMessage(prediction, parts, message);
   return message.SerializeAsString();
 }
 

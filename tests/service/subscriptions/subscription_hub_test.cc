@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/mutex.h"
-#include "millrace/v1/prediction.pb.h"
+#include "service/wire/wire.h"
 #include "tests/service/support/web_fakes.h"
 
 namespace millrace::service {
@@ -104,7 +104,7 @@ TEST_F(SubscriptionHubTest, WhatSubscribersShareIsMadeOnce) {
 TEST_F(SubscriptionHubTest, HoldsWhatItsFormMakes) {
   static int tries = 0;
   SubscriptionHub hub(street_, subscribers_,
-                      [](const Prediction& prediction, const Carried& /*carried*/) {
+                      [](const Prediction& prediction, const PredictionParts& /*parts*/) {
                         if (++tries == 1) throw std::bad_alloc();
                         return prediction.stream;
                       });
