@@ -10,13 +10,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "service/registry/served_stream.h"
-#include "service/rpc/own_reactor.h"
+#include "service/rpc/self_deleting_reactor.h"
 
 namespace millrace::service {
 
 /// Responds when the checkpoint is written or has failed. A cancelled or expired call stops
 /// waiting. Uses no thread, and keeps the stream alive.
-class CheckpointCall final : public OwnReactor<grpc::ServerUnaryReactor> {
+class CheckpointCall final : public SelfDeletingReactor<grpc::ServerUnaryReactor> {
  public:
   /// The reactor of a call for a checkpoint of `stream`. It writes into `response`, which gRPC
   /// owns. FAILED_PRECONDITION if the stream keeps no checkpoints.

@@ -47,9 +47,9 @@ absl::StatusOr<CheckpointDownload::What> Downloaded(const Streams& streams,
 grpc::ServerUnaryReactor* CheckpointService::CreateCheckpoint(grpc::CallbackServerContext* context,
                                                               const grpc::ByteBuffer* request,
                                                               grpc::ByteBuffer* response) {
-  return guard_.Begun<v1::CreateCheckpointRequest, Guard::One>(
-      *context, "CreateCheckpoint", *request,
-      [&](const auto& asked) -> absl::StatusOr<Guard::One*> {
+  return guard_.UnaryLater<v1::CreateCheckpointRequest>(
+      {context, request, response}, "CreateCheckpoint",
+      [&](const auto& asked) -> absl::StatusOr<Guard::UnaryReactor*> {
         MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
         return CheckpointCall::Begin(served, *response);
       });
@@ -58,7 +58,7 @@ grpc::ServerUnaryReactor* CheckpointService::CreateCheckpoint(grpc::CallbackServ
 grpc::ServerUnaryReactor* CheckpointService::ListCheckpoints(grpc::CallbackServerContext* context,
                                                              const grpc::ByteBuffer* request,
                                                              grpc::ByteBuffer* response) {
-  return guard_.Answered<v1::ListCheckpointsRequest>(
+  return guard_.Unary<v1::ListCheckpointsRequest>(
       {context, request, response}, "ListCheckpoints",
       [this](const auto& asked) { return List(asked); });
 }
@@ -78,7 +78,7 @@ absl::StatusOr<v1::ListCheckpointsResponse> CheckpointService::List(
 grpc::ServerUnaryReactor* CheckpointService::RestoreCheckpoint(grpc::CallbackServerContext* context,
                                                                const grpc::ByteBuffer* request,
                                                                grpc::ByteBuffer* response) {
-  return guard_.Threaded<v1::RestoreCheckpointRequest>(
+  return guard_.UnaryOnThread<v1::RestoreCheckpointRequest>(
       {context, request, response}, "RestoreCheckpoint", control_thread_,
       [this](const auto& asked, const std::stop_token& stop) { return Restore(asked, stop); });
 }
@@ -97,7 +97,7 @@ absl::StatusOr<v1::RestoreCheckpointResponse> CheckpointService::Restore(
 grpc::ServerUnaryReactor* CheckpointService::DeleteCheckpoint(grpc::CallbackServerContext* context,
                                                               const grpc::ByteBuffer* request,
                                                               grpc::ByteBuffer* response) {
-  return guard_.Threaded<v1::DeleteCheckpointRequest>(
+  return guard_.UnaryOnThread<v1::DeleteCheckpointRequest>(
       {context, request, response}, "DeleteCheckpoint", control_thread_,
       [this](const auto& asked, const std::stop_token& stop) { return Delete(asked, stop); });
 }
@@ -114,11 +114,11 @@ absl::StatusOr<v1::DeleteCheckpointResponse> CheckpointService::Delete(
   return v1::DeleteCheckpointResponse();
 }
 
-Guard::Many* CheckpointService::DownloadCheckpoint(grpc::CallbackServerContext* context,
-                                                   const grpc::ByteBuffer* request) {
-  return guard_.Begun<v1::DownloadCheckpointRequest, Guard::Many>(
+Guard::ServerStreamReactor* CheckpointService::DownloadCheckpoint(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  return guard_.ServerStream<v1::DownloadCheckpointRequest>(
       *context, "DownloadCheckpoint", *request,
-      [&](const auto& asked) -> absl::StatusOr<Guard::Many*> {
+      [&](const auto& asked) -> absl::StatusOr<Guard::ServerStreamReactor*> {
         MILLRACE_ASSIGN_OR_RETURN(const CheckpointDownload::What what, Downloaded(streams_, asked));
         return CheckpointDownload::Begin(std::make_shared<CheckpointDownload>(what, subscribers_),
                                          *context);

@@ -7,7 +7,6 @@
 #include "service/registry/streams.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/raw_methods.h"
 #include "service/rpc/subscribers.h"
 
 namespace millrace::service {
@@ -43,8 +42,8 @@ class CheckpointService final : public CheckpointMethods {
   grpc::ServerUnaryReactor* DeleteCheckpoint(grpc::CallbackServerContext* context,
                                              const grpc::ByteBuffer* request,
                                              grpc::ByteBuffer* response) override;
-  Guard::Many* DownloadCheckpoint(grpc::CallbackServerContext* context,
-                                  const grpc::ByteBuffer* request) override;
+  Guard::ServerStreamReactor* DownloadCheckpoint(grpc::CallbackServerContext* context,
+                                                 const grpc::ByteBuffer* request) override;
 
  private:
   [[nodiscard]] absl::StatusOr<v1::ListCheckpointsResponse> List(

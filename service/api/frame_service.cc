@@ -6,8 +6,8 @@
 
 namespace millrace::service {
 
-Guard::Both* FrameService::Push(grpc::CallbackServerContext* context) {
-  return guard_.Admitted<Guard::Both>(*context, "Push", [&]() -> absl::StatusOr<Guard::Both*> {
+Guard::BidiReactor* FrameService::Push(grpc::CallbackServerContext* context) {
+  return guard_.Bidi(*context, "Push", [&]() -> absl::StatusOr<Guard::BidiReactor*> {
     return PushCall::Begin(std::make_shared<PushCall>(streams_, subscribers_), *context);
   });
 }

@@ -4,7 +4,6 @@
 #include "millrace/v1/frame_service.grpc.pb.h"
 #include "service/registry/streams.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/raw_methods.h"
 #include "service/rpc/subscribers.h"
 
 namespace millrace::service {
@@ -19,7 +18,7 @@ class FrameService final
         streams_(streams),
         subscribers_(subscribers) {}
 
-  Guard::Both* Push(grpc::CallbackServerContext* context) override;
+  Guard::BidiReactor* Push(grpc::CallbackServerContext* context) override;
 
  private:
   // Constant after construction.

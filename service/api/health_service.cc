@@ -27,8 +27,8 @@ HealthService::~HealthService() {
 grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* context,
                                                const grpc::ByteBuffer* request,
                                                grpc::ByteBuffer* response) {
-  return guard_.Answered<HealthCheckRequest>({context, request, response}, "Check",
-                                             [this](const auto& asked) { return StatusOf(asked); });
+  return guard_.Unary<HealthCheckRequest>({context, request, response}, "Check",
+                                          [this](const auto& asked) { return StatusOf(asked); });
 }
 
 absl::StatusOr<HealthCheckResponse> HealthService::StatusOf(
@@ -43,8 +43,8 @@ absl::StatusOr<HealthCheckResponse> HealthService::StatusOf(
 grpc::ServerUnaryReactor* HealthService::List(grpc::CallbackServerContext* context,
                                               const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* response) {
-  return guard_.Answered<HealthListRequest>({context, request, response}, "List",
-                                            [this](const auto& /*asked*/) { return All(); });
+  return guard_.Unary<HealthListRequest>({context, request, response}, "List",
+                                         [this](const auto& /*asked*/) { return All(); });
 }
 
 absl::StatusOr<HealthListResponse> HealthService::All() const {
@@ -62,10 +62,11 @@ absl::StatusOr<HealthListResponse> HealthService::All() const {
   return response;
 }
 
-Guard::Many* HealthService::Watch(grpc::CallbackServerContext* context,
-                                  const grpc::ByteBuffer* request) {
-  return guard_.Begun<HealthCheckRequest, Guard::Many>(
-      *context, "Watch", *request, [this](const auto& asked) -> absl::StatusOr<Guard::Many*> {
+Guard::ServerStreamReactor* HealthService::Watch(grpc::CallbackServerContext* context,
+                                                 const grpc::ByteBuffer* request) {
+  return guard_.ServerStream<HealthCheckRequest>(
+      *context, "Watch", *request,
+      [this](const auto& asked) -> absl::StatusOr<Guard::ServerStreamReactor*> {
         const auto watch = std::make_shared<HealthWatch>(
             statuses_, HealthWatch::Options{.name = asked.service(),
                                             .ending = ending_,

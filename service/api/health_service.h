@@ -15,7 +15,6 @@
 #include "service/api/health_watch.h"
 #include "service/health/health_statuses.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/raw_methods.h"
 
 namespace millrace::service {
 
@@ -46,8 +45,8 @@ class HealthService final : public HealthMethods {
                                  const grpc::ByteBuffer* request,
                                  grpc::ByteBuffer* response) override;
 
-  Guard::Many* Watch(grpc::CallbackServerContext* context,
-                     const grpc::ByteBuffer* request) override;
+  Guard::ServerStreamReactor* Watch(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request) override;
 
   /// Ends every watch once its client has the last status, so that watches do not delay a shutdown.
   /// Idempotent.

@@ -40,7 +40,7 @@ absl::StatusOr<v1::AddLabelsResponse> Add(const Streams& streams,
 grpc::ServerUnaryReactor* LabelService::AddLabels(grpc::CallbackServerContext* context,
                                                   const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* response) {
-  return guard_.Threaded<v1::AddLabelsRequest>(
+  return guard_.UnaryOnThread<v1::AddLabelsRequest>(
       {context, request, response}, "AddLabels", labels_,
       [this](const auto& asked, const std::stop_token& /*stop*/) { return Add(streams_, asked); },
       kMostBytesOfParts);

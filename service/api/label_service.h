@@ -5,7 +5,6 @@
 #include "service/registry/streams.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/raw_methods.h"
 
 namespace millrace::service {
 

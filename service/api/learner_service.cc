@@ -65,7 +65,7 @@ std::string WhatChanged(const LearnerChange& change, const v1::Learner& before,
 grpc::ServerUnaryReactor* LearnerService::GetLearner(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* response) {
-  return guard_.Answered<v1::GetLearnerRequest>(
+  return guard_.Unary<v1::GetLearnerRequest>(
       {context, request, response}, "GetLearner",
       [this](const auto& asked) -> absl::StatusOr<v1::GetLearnerResponse> {
         MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
@@ -78,7 +78,7 @@ grpc::ServerUnaryReactor* LearnerService::GetLearner(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* LearnerService::UpdateLearner(grpc::CallbackServerContext* context,
                                                         const grpc::ByteBuffer* request,
                                                         grpc::ByteBuffer* response) {
-  return guard_.Answered<v1::UpdateLearnerRequest>(
+  return guard_.Unary<v1::UpdateLearnerRequest>(
       {context, request, response}, "UpdateLearner",
       [this, client = AddressOf(context->peer())](const auto& asked) {
         return Update(asked, client);
@@ -101,14 +101,13 @@ absl::StatusOr<v1::UpdateLearnerResponse> LearnerService::Update(
 template <typename Request, typename Response>
 grpc::ServerUnaryReactor* LearnerService::SetMode(const UnaryCall& call, std::string_view method,
                                                   LearnerState mode) const {
-  return guard_.Answered<Request>(
-      call, method, [&](const Request& asked) -> absl::StatusOr<Response> {
-        MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
-        MILLRACE_RETURN_IF_ERROR(service::SetMode(*served, mode, AddressOf(call.context->peer())));
-        Response response;
-        ToMessage(*served->stream, *response.mutable_learner());
-        return response;
-      });
+  return guard_.Unary<Request>(call, method, [&](const Request& asked) -> absl::StatusOr<Response> {
+    MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
+    MILLRACE_RETURN_IF_ERROR(service::SetMode(*served, mode, AddressOf(call.context->peer())));
+    Response response;
+    ToMessage(*served->stream, *response.mutable_learner());
+    return response;
+  });
 }
 
 grpc::ServerUnaryReactor* LearnerService::PauseLearner(grpc::CallbackServerContext* context,
@@ -135,7 +134,7 @@ grpc::ServerUnaryReactor* LearnerService::FreezeLearner(grpc::CallbackServerCont
 grpc::ServerUnaryReactor* LearnerService::ResetLearner(grpc::CallbackServerContext* context,
                                                        const grpc::ByteBuffer* request,
                                                        grpc::ByteBuffer* response) {
-  return guard_.Threaded<v1::ResetLearnerRequest>(
+  return guard_.UnaryOnThread<v1::ResetLearnerRequest>(
       {context, request, response}, "ResetLearner", control_thread_,
       [this](const auto& asked,
              const std::stop_token& stop) -> absl::StatusOr<v1::ResetLearnerResponse> {

@@ -44,10 +44,11 @@ absl::StatusOr<v1::GetLatestResponse> Latest(const Streams& streams,
 
 }  // namespace
 
-Guard::Many* PredictionService::Subscribe(grpc::CallbackServerContext* context,
-                                          const grpc::ByteBuffer* request) {
-  return guard_.Begun<v1::SubscribeRequest, Guard::Many>(
-      *context, "Subscribe", *request, [&](const auto& asked) -> absl::StatusOr<Guard::Many*> {
+Guard::ServerStreamReactor* PredictionService::Subscribe(grpc::CallbackServerContext* context,
+                                                         const grpc::ByteBuffer* request) {
+  return guard_.ServerStream<v1::SubscribeRequest>(
+      *context, "Subscribe", *request,
+      [&](const auto& asked) -> absl::StatusOr<Guard::ServerStreamReactor*> {
         MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, parts_.streams.Find(asked.stream()));
         MILLRACE_ASSIGN_OR_RETURN(const SubscriptionOptions options, ToOptions(asked, *served));
         std::unique_ptr<StatusNotes> notes;
@@ -64,7 +65,7 @@ Guard::Many* PredictionService::Subscribe(grpc::CallbackServerContext* context,
 grpc::ServerUnaryReactor* PredictionService::GetLatest(grpc::CallbackServerContext* context,
                                                        const grpc::ByteBuffer* request,
                                                        grpc::ByteBuffer* response) {
-  return guard_.Answered<v1::GetLatestRequest>(
+  return guard_.Unary<v1::GetLatestRequest>(
       {context, request, response}, "GetLatest",
       [this](const auto& asked) { return Latest(parts_.streams, asked); });
 }
@@ -72,7 +73,7 @@ grpc::ServerUnaryReactor* PredictionService::GetLatest(grpc::CallbackServerConte
 grpc::ServerUnaryReactor* PredictionService::Predict(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* response) {
-  return guard_.Threaded<v1::PredictRequest>(
+  return guard_.UnaryOnThread<v1::PredictRequest>(
       {context, request, response}, "Predict", parts_.questions,
       [this, came = MonotonicClock().Now()](const auto& asked, const std::stop_token& stop) {
         return AnswerPredict(parts_.streams, asked, came, stop);

@@ -7,7 +7,6 @@
 #include "service/registry/streams.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/raw_methods.h"
 #include "service/rpc/subscribers.h"
 #include "service/subscriptions/subscription_hub.h"
 #include "service/wire/wire.h"
@@ -41,8 +40,8 @@ class PredictionService final : public PredictionMethods {
         parts_(parts),
         hubs_(parts.subscribers, PredictionBytes) {}
 
-  Guard::Many* Subscribe(grpc::CallbackServerContext* context,
-                         const grpc::ByteBuffer* request) override;
+  Guard::ServerStreamReactor* Subscribe(grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* request) override;
 
   grpc::ServerUnaryReactor* GetLatest(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* request,

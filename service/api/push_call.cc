@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "service/rpc/caught.h"
 #include "service/rpc/parse.h"
-#include "service/rpc/parsed_call.h"
 #include "service/wire/prediction_parts.h"
 #include "service/wire/wire_labels.h"
 #include "service/wire/wire_picture.h"

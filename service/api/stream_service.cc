@@ -50,7 +50,7 @@ StreamService::~StreamService() { api_.events->Listen(nullptr); }
 grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContext* context,
                                                       const grpc::ByteBuffer* request,
                                                       grpc::ByteBuffer* response) {
-  return guard_.Threaded<v1::CreateStreamRequest>(
+  return guard_.UnaryOnThread<v1::CreateStreamRequest>(
       {context, request, response}, "CreateStream", control_thread_,
       [this, client = AddressOf(context->peer())](const auto& asked, const std::stop_token& stop) {
         return Create(asked, client, stop);
@@ -75,7 +75,7 @@ absl::StatusOr<v1::CreateStreamResponse> StreamService::Create(
 grpc::ServerUnaryReactor* StreamService::ListStreams(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* response) {
-  return guard_.Answered<v1::ListStreamsRequest>(
+  return guard_.Unary<v1::ListStreamsRequest>(
       {context, request, response}, "ListStreams",
       [this](const auto& /*asked*/) -> absl::StatusOr<v1::ListStreamsResponse> {
         v1::ListStreamsResponse list;
@@ -89,7 +89,7 @@ grpc::ServerUnaryReactor* StreamService::ListStreams(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* StreamService::GetStream(grpc::CallbackServerContext* context,
                                                    const grpc::ByteBuffer* request,
                                                    grpc::ByteBuffer* response) {
-  return guard_.Answered<v1::GetStreamRequest>(
+  return guard_.Unary<v1::GetStreamRequest>(
       {context, request, response}, "GetStream",
       [this](const auto& asked) -> absl::StatusOr<v1::GetStreamResponse> {
         MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, api_.streams->Find(asked.stream()));
@@ -102,7 +102,7 @@ grpc::ServerUnaryReactor* StreamService::GetStream(grpc::CallbackServerContext* 
 grpc::ServerUnaryReactor* StreamService::UpdateStream(grpc::CallbackServerContext* context,
                                                       const grpc::ByteBuffer* request,
                                                       grpc::ByteBuffer* response) {
-  return guard_.Threaded<v1::UpdateStreamRequest>(
+  return guard_.UnaryOnThread<v1::UpdateStreamRequest>(
       {context, request, response}, "UpdateStream", control_thread_,
       [this, client = AddressOf(context->peer())](const auto& asked, const std::stop_token& stop) {
         return Update(asked, client, stop);
@@ -140,7 +140,7 @@ absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(
 grpc::ServerUnaryReactor* StreamService::DeleteStream(grpc::CallbackServerContext* context,
                                                       const grpc::ByteBuffer* request,
                                                       grpc::ByteBuffer* response) {
-  return guard_.Threaded<v1::DeleteStreamRequest>(
+  return guard_.UnaryOnThread<v1::DeleteStreamRequest>(
       {context, request, response}, "DeleteStream", control_thread_,
       [this, client = AddressOf(context->peer())](const auto& asked, const std::stop_token& stop) {
         return Delete(asked, client, stop);
@@ -160,10 +160,11 @@ absl::StatusOr<v1::DeleteStreamResponse> StreamService::Delete(
   return response;
 }
 
-Guard::Many* StreamService::WatchStreams(grpc::CallbackServerContext* context,
-                                         const grpc::ByteBuffer* request) {
-  return guard_.Begun<v1::WatchStreamsRequest, Guard::Many>(
-      *context, "WatchStreams", *request, [&](const auto& asked) -> absl::StatusOr<Guard::Many*> {
+Guard::ServerStreamReactor* StreamService::WatchStreams(grpc::CallbackServerContext* context,
+                                                        const grpc::ByteBuffer* request) {
+  return guard_.ServerStream<v1::WatchStreamsRequest>(
+      *context, "WatchStreams", *request,
+      [&](const auto& asked) -> absl::StatusOr<Guard::ServerStreamReactor*> {
         MILLRACE_ASSIGN_OR_RETURN(StreamWatch::Place place,
                                   StreamWatch::PlaceIn(*api_.events, asked.stream()));
         return StreamWatch::Begin(

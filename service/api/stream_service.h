@@ -14,7 +14,6 @@
 #include "service/registry/streams.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/raw_methods.h"
 #include "service/rpc/subscribers.h"
 
 namespace millrace::service {
@@ -61,8 +60,8 @@ class StreamService final : public StreamMethods {
   grpc::ServerUnaryReactor* DeleteStream(grpc::CallbackServerContext* context,
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) override;
-  Guard::Many* WatchStreams(grpc::CallbackServerContext* context,
-                            const grpc::ByteBuffer* request) override;
+  Guard::ServerStreamReactor* WatchStreams(grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer* request) override;
 
  private:
   /// `client`: the client's address, also in the functions below.

@@ -27,7 +27,7 @@ InferenceService::~InferenceService() = default;
 grpc::ServerUnaryReactor* InferenceService::ServerLive(grpc::CallbackServerContext* context,
                                                        const grpc::ByteBuffer* request,
                                                        grpc::ByteBuffer* response) {
-  return guard_.Answered<inference::ServerLiveRequest>(
+  return guard_.Unary<inference::ServerLiveRequest>(
       {context, request, response}, "ServerLive",
       [this](const auto& /*asked*/) -> absl::StatusOr<inference::ServerLiveResponse> {
         inference::ServerLiveResponse answer;
@@ -39,7 +39,7 @@ grpc::ServerUnaryReactor* InferenceService::ServerLive(grpc::CallbackServerConte
 grpc::ServerUnaryReactor* InferenceService::ServerReady(grpc::CallbackServerContext* context,
                                                         const grpc::ByteBuffer* request,
                                                         grpc::ByteBuffer* response) {
-  return guard_.Answered<inference::ServerReadyRequest>(
+  return guard_.Unary<inference::ServerReadyRequest>(
       {context, request, response}, "ServerReady",
       [this](const auto& /*asked*/) -> absl::StatusOr<inference::ServerReadyResponse> {
         inference::ServerReadyResponse answer;
@@ -52,7 +52,7 @@ grpc::ServerUnaryReactor* InferenceService::ServerReady(grpc::CallbackServerCont
 grpc::ServerUnaryReactor* InferenceService::ModelReady(grpc::CallbackServerContext* context,
                                                        const grpc::ByteBuffer* request,
                                                        grpc::ByteBuffer* response) {
-  return guard_.Answered<inference::ModelReadyRequest>(
+  return guard_.Unary<inference::ModelReadyRequest>(
       {context, request, response}, "ModelReady",
       [this](const auto& asked) -> absl::StatusOr<inference::ModelReadyResponse> {
         inference::ModelReadyResponse answer;
@@ -70,7 +70,7 @@ bool InferenceService::IsReady(const inference::ModelReadyRequest& request) cons
 grpc::ServerUnaryReactor* InferenceService::ServerMetadata(grpc::CallbackServerContext* context,
                                                            const grpc::ByteBuffer* request,
                                                            grpc::ByteBuffer* response) {
-  return guard_.Answered<inference::ServerMetadataRequest>(
+  return guard_.Unary<inference::ServerMetadataRequest>(
       {context, request, response}, "ServerMetadata",
       [](const auto& /*asked*/) -> absl::StatusOr<inference::ServerMetadataResponse> {
         inference::ServerMetadataResponse answer;
@@ -83,7 +83,7 @@ grpc::ServerUnaryReactor* InferenceService::ServerMetadata(grpc::CallbackServerC
 grpc::ServerUnaryReactor* InferenceService::ModelMetadata(grpc::CallbackServerContext* context,
                                                           const grpc::ByteBuffer* request,
                                                           grpc::ByteBuffer* response) {
-  return guard_.Answered<inference::ModelMetadataRequest>(
+  return guard_.Unary<inference::ModelMetadataRequest>(
       {context, request, response}, "ModelMetadata",
       [this](const auto& asked) { return Describe(asked); });
 }
@@ -100,7 +100,7 @@ absl::StatusOr<inference::ModelMetadataResponse> InferenceService::Describe(
 grpc::ServerUnaryReactor* InferenceService::ModelInfer(grpc::CallbackServerContext* context,
                                                        const grpc::ByteBuffer* request,
                                                        grpc::ByteBuffer* response) {
-  return guard_.Threaded<inference::ModelInferRequest>(
+  return guard_.UnaryOnThread<inference::ModelInferRequest>(
       {context, request, response}, "ModelInfer", parts_.questions,
       [this, came = MonotonicClock().Now()](const auto& asked, const std::stop_token& stop) {
         return Infer(asked, came, stop);
@@ -125,12 +125,11 @@ absl::StatusOr<inference::ModelInferResponse> InferenceService::Infer(
   return response;
 }
 
-Guard::Both* InferenceService::ModelStreamInfer(grpc::CallbackServerContext* context) {
-  return guard_.Admitted<Guard::Both>(
-      *context, "ModelStreamInfer", [&]() -> absl::StatusOr<Guard::Both*> {
-        return InferenceStream::Begin(
-            std::make_shared<InferenceStream>(parts_.streams, hubs_, parts_.subscribers), *context);
-      });
+Guard::BidiReactor* InferenceService::ModelStreamInfer(grpc::CallbackServerContext* context) {
+  return guard_.Bidi(*context, "ModelStreamInfer", [&]() -> absl::StatusOr<Guard::BidiReactor*> {
+    return InferenceStream::Begin(
+        std::make_shared<InferenceStream>(parts_.streams, hubs_, parts_.subscribers), *context);
+  });
 }
 
 }  // namespace millrace::service

@@ -12,7 +12,6 @@
 #include "service/registry/streams.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/raw_methods.h"
 #include "service/rpc/subscribers.h"
 #include "service/subscriptions/subscription_hub.h"
 
@@ -67,7 +66,7 @@ class InferenceService final : public InferenceMethods {
   grpc::ServerUnaryReactor* ModelInfer(grpc::CallbackServerContext* context,
                                        const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response) override;
-  Guard::Both* ModelStreamInfer(grpc::CallbackServerContext* context) override;
+  Guard::BidiReactor* ModelStreamInfer(grpc::CallbackServerContext* context) override;
 
  private:
   [[nodiscard]] bool IsReady(const inference::ModelReadyRequest& request) const;

@@ -22,10 +22,23 @@
 #include "service/rpc/call_thread.h"
 #include "service/rpc/caught.h"
 #include "service/rpc/parse.h"
-#include "service/rpc/parsed_call.h"
-#include "service/rpc/refusal.h"
+#include "service/rpc/self_deleting_reactor.h"
 
 namespace millrace::service {
+
+/// `Service`, a generated class `Service`, whose `Methods` take and return bytes. `Methods` are its
+/// generated `WithRawCallbackMethod_...`.
+template <typename Service, template <typename> class... Methods>
+struct WithRawMethods {
+  using Type = Service;
+};
+template <typename Service, template <typename> class Method, template <typename> class... Others>
+struct WithRawMethods<Service, Method, Others...> {
+  using Type = Method<typename WithRawMethods<Service, Others...>::Type>;
+};
+
+template <typename Service, template <typename> class... Methods>
+using RawMethods = typename WithRawMethods<Service, Methods...>::Type;
 
 /// A call with one response. gRPC owns all members for the duration of the call.
 struct UnaryCall {
@@ -39,9 +52,9 @@ struct UnaryCall {
 /// kMostBytesOfNames. Thread-safe.
 class Guard {
  public:
-  using One = grpc::ServerUnaryReactor;
-  using Many = grpc::ServerWriteReactor<grpc::ByteBuffer>;
-  using Both = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+  using UnaryReactor = grpc::ServerUnaryReactor;
+  using ServerStreamReactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
+  using BidiReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
   /// `service`: its full name, which must live forever. Borrows `admission`.
   Guard(std::string_view service, const Admission& admission)
@@ -51,32 +64,63 @@ class Guard {
 
   /// Responds at once with the result of `answer(request)`, a StatusOr of the response.
   template <typename Request, typename Answer>
-  One* Answered(const UnaryCall& call, std::string_view method, const Answer& answer) const {
-    return Begun<Request, One>(*call.context, method, *call.request,
-                               [&](const Request& request) -> absl::StatusOr<One*> {
-                                 MILLRACE_ASSIGN_OR_RETURN(const auto response, answer(request));
-                                 MILLRACE_RETURN_IF_ERROR(Serialize(response, *call.response));
-                                 One* const reactor = call.context->DefaultReactor();
-                                 reactor->Finish(grpc::Status::OK);
-                                 return reactor;
-                               });
+  UnaryReactor* Unary(const UnaryCall& call, std::string_view method, const Answer& answer) const {
+    return Parsed<Request, UnaryReactor>(
+        *call.context, method, *call.request,
+        [&](const Request& request) -> absl::StatusOr<UnaryReactor*> {
+          MILLRACE_ASSIGN_OR_RETURN(const auto response, answer(request));
+          MILLRACE_RETURN_IF_ERROR(Serialize(response, *call.response));
+          UnaryReactor* const reactor = call.context->DefaultReactor();
+          reactor->Finish(grpc::Status::OK);
+          return reactor;
+        });
   }
 
-  /// Responds after work on `thread`, like BeginParsedCall(). `most`: the limit of the request's
-  /// bytes.
+  /// Responds after `work(request, stop)`, which returns a StatusOr of the response, on `thread`.
+  /// The request is parsed there too, so that each thread parses at most one request at a time.
+  /// `most`: the limit of the request's bytes. Fails as ThreadedCall does.
   template <typename Request, typename Work>
-  One* Threaded(const UnaryCall& call, std::string_view method, CallThread& thread, Work work,
-                std::size_t most = kMostBytesOfNames) const {
-    return Admitted<One>(*call.context, method, [&]() -> absl::StatusOr<One*> {
+  UnaryReactor* UnaryOnThread(const UnaryCall& call, std::string_view method, CallThread& thread,
+                              Work work, std::size_t most = kMostBytesOfNames) const {
+    return Admitted<UnaryReactor>(*call.context, method, [&]() -> absl::StatusOr<UnaryReactor*> {
       MILLRACE_RETURN_IF_ERROR(CheckSize<Request>(*call.request, most));
-      return BeginParsedCall<Request>(thread, call.request, call.response, std::move(work));
+      return ThreadedCall::Begin(
+          thread, [call, work = std::move(work)](const std::stop_token& stop) -> absl::Status {
+            MILLRACE_ASSIGN_OR_RETURN(const Request request, Parse<Request>(*call.request));
+            MILLRACE_RETURN_IF_ERROR(CheckMemory(request));
+            MILLRACE_ASSIGN_OR_RETURN(const auto response, work(request, stop));
+            return Serialize(response, *call.response);
+          });
     });
   }
 
-  /// Serves the call with the Reactor from `begin(request)`, a StatusOr of a pointer.
+  /// Responds later, by the reactor from `begin(request)`, a StatusOr of a pointer.
+  template <typename Request, typename Begin>
+  UnaryReactor* UnaryLater(const UnaryCall& call, std::string_view method,
+                           const Begin& begin) const {
+    return Parsed<Request, UnaryReactor>(*call.context, method, *call.request, begin);
+  }
+
+  /// Streams responses by the reactor from `begin(request)`, a StatusOr of a pointer.
+  template <typename Request, typename Begin>
+  ServerStreamReactor* ServerStream(const grpc::CallbackServerContext& context,
+                                    std::string_view method, const grpc::ByteBuffer& request,
+                                    const Begin& begin) const {
+    return Parsed<Request, ServerStreamReactor>(context, method, request, begin);
+  }
+
+  /// Serves the call by the reactor from `begin()`, a StatusOr of a pointer. The reactor reads and
+  /// checks its own requests.
+  template <typename Begin>
+  BidiReactor* Bidi(const grpc::CallbackServerContext& context, std::string_view method,
+                    const Begin& begin) const {
+    return Admitted<BidiReactor>(context, method, begin);
+  }
+
+ private:
   template <typename Request, typename Reactor, typename Begin>
-  Reactor* Begun(const grpc::CallbackServerContext& context, std::string_view method,
-                 const grpc::ByteBuffer& bytes, const Begin& begin) const {
+  Reactor* Parsed(const grpc::CallbackServerContext& context, std::string_view method,
+                  const grpc::ByteBuffer& bytes, const Begin& begin) const {
     return Admitted<Reactor>(context, method, [&]() -> absl::StatusOr<Reactor*> {
       MILLRACE_RETURN_IF_ERROR(CheckSize<Request>(bytes, kMostBytesOfNames));
       MILLRACE_ASSIGN_OR_RETURN(const Request request, Parse<Request>(bytes));
@@ -84,7 +128,6 @@ class Guard {
     });
   }
 
-  /// Like Begun(), without a request: for reactors that read and check their own requests.
   template <typename Reactor, typename Begin>
   Reactor* Admitted(const grpc::CallbackServerContext& context, std::string_view method,
                     const Begin& begin) const {
@@ -95,7 +138,6 @@ class Guard {
     return begun.ok() ? *begun : new RefusedCall<Reactor>(begun.status());
   }
 
- private:
   [[nodiscard]] absl::Status Admit(const grpc::CallbackServerContext& context,
                                    std::string_view method) const;
 

@@ -1,6 +1,32 @@
 #include "service/rpc/parse.h"
 
+#include <string>
+
+#include "base/error_reason.h"
+
 namespace millrace::service {
+namespace {
+
+/// The first list of a request. Only a list can take that much memory.
+std::string ListOf(const google::protobuf::Message& request) {
+  const auto& type = *request.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (type.field(i)->is_repeated() && !type.field(i)->is_map()) return type.field(i)->name();
+  }
+  return type.name();
+}
+
+}  // namespace
+
+absl::Status CheckMemory(const google::protobuf::Message& request) {
+  constexpr std::size_t kMost = 64 << 20;
+  const std::size_t takes = request.SpaceUsedLong();
+  if (takes <= kMost) return absl::OkStatus();
+  return InvalidFields(
+      {{ListOf(request),
+        absl::StrCat("has the request take ", takes >> 20, " MiB of memory, of at most ",
+                     kMost >> 20, ": send fewer parts, and pixels as bytes")}});
+}
 
 absl::Status Serialize(const google::protobuf::Message& message, grpc::ByteBuffer& bytes) {
   bytes.Clear();  // gRPC aborts the process if the buffer is not empty.

@@ -42,6 +42,9 @@ absl::StatusOr<Message> Parse(const grpc::ByteBuffer& bytes) {
   return absl::InvalidArgumentError(absl::StrCat("this is no ", Message::descriptor()->name()));
 }
 
+/// INVALID_ARGUMENT if a parsed request takes more memory than allowed.
+[[nodiscard]] absl::Status CheckMemory(const google::protobuf::Message& request);
+
 /// Serializes `message` into `bytes`, replacing its contents. INTERNAL if gRPC cannot hold the
 /// message.
 [[nodiscard]] absl::Status Serialize(const google::protobuf::Message& message,

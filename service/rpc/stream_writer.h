@@ -20,7 +20,7 @@
 #include "service/rpc/caught.h"
 #include "service/rpc/parse.h"
 #include "service/rpc/pumped.h"
-#include "service/rpc/refusal.h"
+#include "service/rpc/self_deleting_reactor.h"
 #include "service/rpc/status.h"
 #include "service/rpc/subscribers.h"
 

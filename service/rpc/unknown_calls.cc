@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "service/rpc/refusal.h"
+#include "service/rpc/self_deleting_reactor.h"
 
 namespace millrace::service {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "grpc/health/v1/health.grpc.pb.h"
-#include "service/rpc/raw_methods.h"
 #include "tests/service/support/error_details.h"
 #include "tests/service/support/raw_calls.h"
 
@@ -37,7 +36,7 @@ class ThrowingService final : public Methods {
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
                                   const grpc::ByteBuffer* request,
                                   grpc::ByteBuffer* response) override {
-    return guard_.Answered<HealthCheckRequest>(
+    return guard_.Unary<HealthCheckRequest>(
         {context, request, response}, "Check",
         [](const auto& /*asked*/) -> absl::StatusOr<HealthCheckResponse> {
           throw std::runtime_error(kThrown);
@@ -47,16 +46,17 @@ class ThrowingService final : public Methods {
   grpc::ServerUnaryReactor* List(grpc::CallbackServerContext* context,
                                  const grpc::ByteBuffer* request,
                                  grpc::ByteBuffer* response) override {
-    return guard_.Threaded<HealthListRequest>(
+    return guard_.UnaryOnThread<HealthListRequest>(
         {context, request, response}, "List", thread_,
         [](const auto& /*asked*/, const std::stop_token& /*stop*/)
             -> absl::StatusOr<HealthListResponse> { throw std::runtime_error(kThrown); });
   }
 
-  Guard::Many* Watch(grpc::CallbackServerContext* context,
-                     const grpc::ByteBuffer* request) override {
-    return guard_.Begun<HealthCheckRequest, Guard::Many>(
-        *context, "Watch", *request, [](const auto& /*asked*/) -> absl::StatusOr<Guard::Many*> {
+  Guard::ServerStreamReactor* Watch(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request) override {
+    return guard_.ServerStream<HealthCheckRequest>(
+        *context, "Watch", *request,
+        [](const auto& /*asked*/) -> absl::StatusOr<Guard::ServerStreamReactor*> {
           throw std::runtime_error(kThrown);
         });
   }
