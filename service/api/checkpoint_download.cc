@@ -16,8 +16,8 @@ constexpr std::uint64_t kPiece = 64 << 10;
 
 }  // namespace
 
-CheckpointDownload::CheckpointDownload(const What& what, Subscribers& subscribers)
-    : StreamWriter(subscribers), stream_(what.stream) {
+CheckpointDownload::CheckpointDownload(const What& what, StreamingCalls& calls)
+    : StreamWriter(calls), stream_(what.stream) {
   const auto add = [&](const std::string& name) {
     files_.push_back({.path = absl::StrCat(what.path, "/", name), .name = name});
   };

@@ -26,8 +26,8 @@ class CheckpointDownload final : public StreamWriter<v1::DownloadCheckpointRespo
     pipeline::CheckpointManifest manifest = {};
   };
 
-  /// `subscribers` must outlive it. Call Begin() next.
-  CheckpointDownload(const What& what, Subscribers& subscribers);
+  /// `calls` must outlive it. Call Begin() next.
+  CheckpointDownload(const What& what, StreamingCalls& calls);
 
  protected:
   Step Advance(v1::DownloadCheckpointResponse& message, absl::Status& end) override;

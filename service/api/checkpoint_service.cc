@@ -120,7 +120,7 @@ Guard::ServerStreamReactor* CheckpointService::DownloadCheckpoint(
       *context, "DownloadCheckpoint", *request,
       [&](const auto& asked) -> absl::StatusOr<Guard::ServerStreamReactor*> {
         MILLRACE_ASSIGN_OR_RETURN(const CheckpointDownload::What what, Downloaded(streams_, asked));
-        return CheckpointDownload::Begin(std::make_shared<CheckpointDownload>(what, subscribers_),
+        return CheckpointDownload::Begin(std::make_shared<CheckpointDownload>(what, calls_),
                                          *context);
       });
 }

@@ -7,7 +7,7 @@
 #include "service/registry/streams.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/subscribers.h"
+#include "service/rpc/streaming_calls.h"
 
 namespace millrace::service {
 
@@ -23,12 +23,12 @@ using CheckpointMethods =
 class CheckpointService final : public CheckpointMethods {
  public:
   CheckpointService(const Streams& streams, StreamControl& control, CallThread& control_thread,
-                    Subscribers& subscribers, const Admission& admission)
+                    StreamingCalls& calls, const Admission& admission)
       : guard_(v1::CheckpointService::service_full_name(), admission),
         streams_(streams),
         control_(control),
         control_thread_(control_thread),
-        subscribers_(subscribers) {}
+        calls_(calls) {}
 
   grpc::ServerUnaryReactor* CreateCheckpoint(grpc::CallbackServerContext* context,
                                              const grpc::ByteBuffer* request,
@@ -61,7 +61,7 @@ class CheckpointService final : public CheckpointMethods {
 
   // Self-synchronized.
   CallThread& control_thread_;
-  Subscribers& subscribers_;
+  StreamingCalls& calls_;
 };
 
 }  // namespace millrace::service

@@ -8,7 +8,7 @@ namespace millrace::service {
 
 Guard::BidiReactor* FrameService::Push(grpc::CallbackServerContext* context) {
   return guard_.Bidi(*context, "Push", [&]() -> absl::StatusOr<Guard::BidiReactor*> {
-    return PushCall::Begin(std::make_shared<PushCall>(streams_, subscribers_), *context);
+    return PushCall::Begin(std::make_shared<PushCall>(streams_, calls_), *context);
   });
 }
 

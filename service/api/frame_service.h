@@ -4,19 +4,19 @@
 #include "millrace/v1/frame_service.grpc.pb.h"
 #include "service/registry/streams.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/subscribers.h"
+#include "service/rpc/streaming_calls.h"
 
 namespace millrace::service {
 
-/// Only begins PushCalls. Thread-safe. `streams` and `subscribers` must outlive it, and its server
+/// Only begins PushCalls. Thread-safe. `streams` and `calls` must outlive it, and its server
 /// must be shut down before its destruction.
 class FrameService final
     : public RawMethods<v1::FrameService::Service, v1::FrameService::WithRawCallbackMethod_Push> {
  public:
-  FrameService(const Streams& streams, Subscribers& subscribers, const Admission& admission)
+  FrameService(const Streams& streams, StreamingCalls& calls, const Admission& admission)
       : guard_(v1::FrameService::service_full_name(), admission),
         streams_(streams),
-        subscribers_(subscribers) {}
+        calls_(calls) {}
 
   Guard::BidiReactor* Push(grpc::CallbackServerContext* context) override;
 
@@ -26,7 +26,7 @@ class FrameService final
   const Streams& streams_;
 
   // Self-synchronized.
-  Subscribers& subscribers_;
+  StreamingCalls& calls_;
 };
 
 }  // namespace millrace::service

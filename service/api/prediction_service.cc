@@ -55,10 +55,9 @@ Guard::ServerStreamReactor* PredictionService::Subscribe(grpc::CallbackServerCon
         if (asked.status()) {
           notes = std::make_unique<StatusNotes>(*served, parts_.events, parts_.clock);
         }
-        return Subscription::Begin(
-            std::make_shared<Subscription>(hubs_.Of(served), options, std::move(notes),
-                                           parts_.subscribers),
-            *context);
+        return Subscription::Begin(std::make_shared<Subscription>(hubs_.Of(served), options,
+                                                                  std::move(notes), parts_.calls),
+                                   *context);
       });
 }
 

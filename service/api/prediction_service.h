@@ -7,7 +7,7 @@
 #include "service/registry/streams.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/subscribers.h"
+#include "service/rpc/streaming_calls.h"
 #include "service/subscriptions/subscription_hub.h"
 #include "service/wire/wire.h"
 
@@ -27,7 +27,7 @@ class PredictionService final : public PredictionMethods {
     const Streams& streams;
     /// The events that subscribers get as status messages.
     const StreamEvents& events;
-    Subscribers& subscribers;
+    StreamingCalls& calls;
     /// The threads on which Predict() parses and computes.
     CallThread& questions;
     const Admission& admission;
@@ -38,7 +38,7 @@ class PredictionService final : public PredictionMethods {
   explicit PredictionService(const Parts& parts)
       : guard_(v1::PredictionService::service_full_name(), parts.admission),
         parts_(parts),
-        hubs_(parts.subscribers, PredictionBytes) {}
+        hubs_(parts.calls, PredictionBytes) {}
 
   Guard::ServerStreamReactor* Subscribe(grpc::CallbackServerContext* context,
                                         const grpc::ByteBuffer* request) override;

@@ -33,8 +33,8 @@ absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
 
 }  // namespace
 
-PushCall::PushCall(const Streams& streams, Subscribers& subscribers)
-    : StreamWriter(subscribers),
+PushCall::PushCall(const Streams& streams, StreamingCalls& calls)
+    : StreamWriter(calls),
       streams_(streams),
       outbox_(std::make_shared<PushOutbox>([this] { Wake(); })) {}
 

@@ -33,8 +33,8 @@ class PushCall final
     : public StreamWriter<v1::PushResponse,
                           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
-  /// `streams` must outlive it, and `subscribers` must outlive its OnDone(). Call Begin() next.
-  PushCall(const Streams& streams, Subscribers& subscribers);
+  /// `streams` must outlive it, and `calls` must outlive its OnDone(). Call Begin() next.
+  PushCall(const Streams& streams, StreamingCalls& calls);
 
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -36,13 +36,13 @@ std::string WhatChanged(const StreamConfig& before, const StreamConfig& after) {
 
 }  // namespace
 
-StreamService::StreamService(StreamApi api, CallThread& control_thread, Subscribers& subscribers,
+StreamService::StreamService(StreamApi api, CallThread& control_thread, StreamingCalls& calls,
                              const Admission& admission)
     : api_(std::move(api)),
       guard_(v1::StreamService::service_full_name(), admission),
       control_thread_(control_thread),
-      subscribers_(subscribers) {
-  api_.events->Listen([this] { subscribers_.WakeAll(); });
+      calls_(calls) {
+  api_.events->Listen([this] { calls_.WakeAll(); });
 }
 
 StreamService::~StreamService() { api_.events->Listen(nullptr); }
@@ -168,7 +168,7 @@ Guard::ServerStreamReactor* StreamService::WatchStreams(grpc::CallbackServerCont
         MILLRACE_ASSIGN_OR_RETURN(StreamWatch::Place place,
                                   StreamWatch::PlaceIn(*api_.events, asked.stream()));
         return StreamWatch::Begin(
-            std::make_shared<StreamWatch>(*api_.events, std::move(place), subscribers_), *context);
+            std::make_shared<StreamWatch>(*api_.events, std::move(place), calls_), *context);
       });
 }
 

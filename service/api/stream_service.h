@@ -14,7 +14,7 @@
 #include "service/registry/streams.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/subscribers.h"
+#include "service/rpc/streaming_calls.h"
 
 namespace millrace::service {
 
@@ -41,7 +41,7 @@ using StreamMethods =
 /// Only translates requests. Thread-safe. Its arguments must outlive it.
 class StreamService final : public StreamMethods {
  public:
-  StreamService(StreamApi api, CallThread& control_thread, Subscribers& subscribers,
+  StreamService(StreamApi api, CallThread& control_thread, StreamingCalls& calls,
                 const Admission& admission);
   ~StreamService() override;
 
@@ -79,7 +79,7 @@ class StreamService final : public StreamMethods {
 
   // Self-synchronized.
   CallThread& control_thread_;
-  Subscribers& subscribers_;
+  StreamingCalls& calls_;
 };
 
 }  // namespace millrace::service

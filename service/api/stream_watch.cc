@@ -57,8 +57,8 @@ absl::StatusOr<StreamWatch::Place> StreamWatch::PlaceIn(const StreamEvents& even
   return place;
 }
 
-StreamWatch::StreamWatch(const StreamEvents& events, Place place, Subscribers& subscribers)
-    : StreamWriter(subscribers),
+StreamWatch::StreamWatch(const StreamEvents& events, Place place, StreamingCalls& calls)
+    : StreamWriter(calls),
       events_(events),
       stream_(std::move(place.stream)),
       at_first_(std::move(place.now)),

@@ -30,8 +30,8 @@ class StreamWatch final : public StreamWriter<v1::WatchStreamsResponse> {
   [[nodiscard]] static absl::StatusOr<Place> PlaceIn(const StreamEvents& events,
                                                      const std::string& stream);
 
-  /// `events` and `subscribers` must outlive it. Call Begin() next.
-  StreamWatch(const StreamEvents& events, Place place, Subscribers& subscribers);
+  /// `events` and `calls` must outlive it. Call Begin() next.
+  StreamWatch(const StreamEvents& events, Place place, StreamingCalls& calls);
 
  protected:
   Step Advance(v1::WatchStreamsResponse& message, absl::Status& end) override;

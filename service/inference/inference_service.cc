@@ -20,7 +20,7 @@ using std::chrono::nanoseconds;
 InferenceService::InferenceService(const Parts& parts)
     : parts_(parts),
       guard_(inference::GRPCInferenceService::service_full_name(), parts.admission),
-      hubs_(parts.subscribers, InferenceBytes) {}
+      hubs_(parts.calls, InferenceBytes) {}
 
 InferenceService::~InferenceService() = default;
 
@@ -128,7 +128,7 @@ absl::StatusOr<inference::ModelInferResponse> InferenceService::Infer(
 Guard::BidiReactor* InferenceService::ModelStreamInfer(grpc::CallbackServerContext* context) {
   return guard_.Bidi(*context, "ModelStreamInfer", [&]() -> absl::StatusOr<Guard::BidiReactor*> {
     return InferenceStream::Begin(
-        std::make_shared<InferenceStream>(parts_.streams, hubs_, parts_.subscribers), *context);
+        std::make_shared<InferenceStream>(parts_.streams, hubs_, parts_.calls), *context);
   });
 }
 

@@ -12,7 +12,7 @@
 #include "service/registry/streams.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
-#include "service/rpc/subscribers.h"
+#include "service/rpc/streaming_calls.h"
 #include "service/subscriptions/subscription_hub.h"
 
 namespace millrace::service {
@@ -37,7 +37,7 @@ class InferenceService final : public InferenceMethods {
  public:
   struct Parts {
     const Streams& streams;
-    Subscribers& subscribers;
+    StreamingCalls& calls;
     /// The threads on which ModelInfer parses and computes.
     CallThread& questions;
     const HealthStatuses& statuses;

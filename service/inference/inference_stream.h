@@ -24,8 +24,8 @@ class InferenceStream final
                           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
   /// All must outlive it. Call Begin() next.
-  InferenceStream(const Streams& streams, SubscriptionHubs& hubs, Subscribers& subscribers)
-      : StreamWriter(subscribers), streams_(streams), hubs_(hubs) {}
+  InferenceStream(const Streams& streams, SubscriptionHubs& hubs, StreamingCalls& calls)
+      : StreamWriter(calls), streams_(streams), hubs_(hubs) {}
 
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(reading_);
 

@@ -19,10 +19,9 @@
 #include "base/mutex.h"
 #include "service/rpc/caught.h"
 #include "service/rpc/parse.h"
-#include "service/rpc/pumped.h"
 #include "service/rpc/self_deleting_reactor.h"
 #include "service/rpc/status.h"
-#include "service/rpc/subscribers.h"
+#include "service/rpc/streaming_calls.h"
 
 namespace millrace::service {
 
@@ -41,17 +40,17 @@ namespace millrace::service {
 //        2. reads, if the call takes requests
 //
 /// One streaming call. `Message`: a protobuf message, or bytes. `Reactor`: a gRPC reactor of bytes,
-/// which may also read. Called by gRPC's threads and by Subscribers, which share it. It lives until
-/// gRPC has called OnDone() and no call from Subscribers is in progress.
+/// which may also read. Called by gRPC's threads and by StreamingCalls, which share it. It lives
+/// until gRPC has called OnDone() and no call from StreamingCalls is in progress.
 template <typename Message, typename Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>>
-class StreamWriter : public Reactor, public Pumped {
+class StreamWriter : public Reactor, public StreamingCall {
  public:
-  /// Registers `call` with `subscribers` and begins to work for it. If there are too many calls,
+  /// Registers `call` with `calls` and begins to work for it. If there are too many calls,
   /// refuses it. Returns the reactor for gRPC.
   static Reactor* Begin(std::shared_ptr<StreamWriter> call, grpc::CallbackServerContext& context);
 
   void Pump() final ABSL_LOCKS_EXCLUDED(mu_);
-  bool EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) final
+  void EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) final
       ABSL_LOCKS_EXCLUDED(mu_);
 
   void OnSendInitialMetadataDone(bool ok) final { OnOperationDone(ok); }
@@ -63,11 +62,11 @@ class StreamWriter : public Reactor, public Pumped {
   /// kOpen is for StreamWriter alone.
   enum class Step { kNothing, kOpen, kMessage, kEnd };
 
-  /// `subscribers` must outlive it.
-  explicit StreamWriter(Subscribers& subscribers) : subscribers_(subscribers) {}
+  /// `calls` must outlive it.
+  explicit StreamWriter(StreamingCalls& calls) : calls_(calls) {}
 
-  /// Has the thread of `subscribers` pump the calls of topic().
-  void Wake() { subscribers_.Wake(topic()); }
+  /// Has the thread of `calls` pump the calls of topic().
+  void Wake() { calls_.Wake(topic()); }
 
   // The working thread calls these five. So they never run on two threads at once.
   /// Whether the initial metadata may be sent.
@@ -105,7 +104,7 @@ class StreamWriter : public Reactor, public Pumped {
   void End(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
-  Subscribers& subscribers_;
+  StreamingCalls& calls_;
 
   // Constant after Begin(). Owned by gRPC until OnDone().
   grpc::CallbackServerContext* context_ = nullptr;
@@ -131,7 +130,7 @@ Reactor* StreamWriter<Message, Reactor>::Begin(std::shared_ptr<StreamWriter> cal
                                                grpc::CallbackServerContext& context) {
   StreamWriter* const reactor = call.get();
   reactor->context_ = &context;
-  if (const absl::Status kept = reactor->subscribers_.Add(call); !kept.ok()) {
+  if (const absl::Status kept = reactor->calls_.Add(call); !kept.ok()) {
     MILLRACE_CHECK(reactor->Ending());
     reactor->Over();
     return new RefusedCall<Reactor>(kept);
@@ -244,22 +243,18 @@ void StreamWriter<Message, Reactor>::OnOperationDone(bool ok) {
 }
 
 template <typename Message, typename Reactor>
-bool StreamWriter<Message, Reactor>::EndIfStalled(std::chrono::nanoseconds now,
+void StreamWriter<Message, Reactor>::EndIfStalled(std::chrono::nanoseconds now,
                                                   std::chrono::nanoseconds limit) {
   {
     const MutexLock lock(mu_);
     // The client has not even read the error. Cancelling frees the memory of the queued data.
     if (ended_ && !done_ && now - since_ >= kLastChance * limit) context_->TryCancel();
-    if (busy_ || !writing_ || now - since_ < limit) return false;
+    if (busy_ || !writing_ || now - since_ < limit) return;
     busy_ = true;
   }
-  if (!Ending()) {
-    Work();
-    return false;  // The next check decides.
-  }
+  if (!Ending()) return Work();  // The next check decides.
   // gRPC sends the status after the message that the client has not read yet.
   End(Stalled(limit));
-  return true;
 }
 
 template <typename Message, typename Reactor>
@@ -278,7 +273,7 @@ void StreamWriter<Message, Reactor>::OnDone() {
     done_ = true;
   }
   Over();
-  subscribers_.Remove(*this);  // May destroy this.
+  calls_.Remove(*this);  // May destroy this.
 }
 
 }  // namespace millrace::service

@@ -78,19 +78,19 @@ class RunningServer final : public GrpcServer {
   RunningServer(const Options& options, const StreamApi& api,
                 std::unique_ptr<const Admission> admission)
       : admission_(std::move(admission)),
-        subscribers_(options.stall_limit),
+        calls_(options.stall_limit),
         predictions_({.streams = *api.streams,
                       .events = *api.events,
-                      .subscribers = subscribers_,
+                      .calls = calls_,
                       .questions = question_thread_,
                       .admission = *admission_}),
-        streams_(api, control_thread_, subscribers_, *admission_),
+        streams_(api, control_thread_, calls_, *admission_),
         learners_(*api.streams, *api.control, control_thread_, *admission_),
-        checkpoints_(*api.streams, *api.control, control_thread_, subscribers_, *admission_),
+        checkpoints_(*api.streams, *api.control, control_thread_, calls_, *admission_),
         labels_(*api.streams, label_thread_, *admission_),
-        frames_(*api.streams, subscribers_, *admission_),
+        frames_(*api.streams, calls_, *admission_),
         inference_({.streams = *api.streams,
-                    .subscribers = subscribers_,
+                    .calls = calls_,
                     .questions = question_thread_,
                     .statuses = statuses_,
                     .liveness = *api.liveness,
@@ -120,7 +120,7 @@ class RunningServer final : public GrpcServer {
   CallThread question_thread_{
       {.most_waiting = kMostLargeOnes, .niceness = 19, .full = TooManyQuestions()}};
   CallThread label_thread_{{.most_waiting = kMostLargeOnes, .full = TooManyLabels()}};
-  Subscribers subscribers_;
+  StreamingCalls calls_;
   PredictionService predictions_;
   StreamService streams_;
   LearnerService learners_;

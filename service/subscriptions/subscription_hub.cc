@@ -40,7 +40,7 @@ std::shared_ptr<SubscriptionHub> SubscriptionHubs::Of(const SharedStream& stream
   std::erase_if(hubs_, [](const auto& hub) { return hub.second.expired(); });
   std::weak_ptr<SubscriptionHub>& known = hubs_[stream.get()];
   std::shared_ptr<SubscriptionHub> hub = known.lock();
-  if (hub == nullptr) known = hub = std::make_shared<SubscriptionHub>(stream, subscribers_, form_);
+  if (hub == nullptr) known = hub = std::make_shared<SubscriptionHub>(stream, calls_, form_);
   return hub;
 }
 

@@ -13,7 +13,7 @@
 #include "base/mutex.h"
 #include "service/frames/prediction_ring.h"
 #include "service/registry/served_stream.h"
-#include "service/rpc/subscribers.h"
+#include "service/rpc/streaming_calls.h"
 #include "service/wire/prediction_parts.h"
 
 namespace millrace::service {
@@ -26,11 +26,11 @@ using WireForm = std::string (*)(const Prediction& prediction, const PredictionP
 /// same selection share the bytes. Thread-safe. Lives as long as its last subscription.
 class SubscriptionHub {
  public:
-  /// `subscribers` must outlive it.
-  SubscriptionHub(SharedStream stream, Subscribers& subscribers, WireForm form)
+  /// `calls` must outlive it.
+  SubscriptionHub(SharedStream stream, StreamingCalls& calls, WireForm form)
       : stream_(std::move(stream)),
         form_(form),
-        listening_(ring().Listen([this, &subscribers] { subscribers.Wake(this); })) {}
+        listening_(ring().Listen([this, &calls] { calls.Wake(this); })) {}
 
   SubscriptionHub(const SubscriptionHub&) = delete;
   SubscriptionHub& operator=(const SubscriptionHub&) = delete;
@@ -66,16 +66,15 @@ class SubscriptionHub {
 /// The hubs of one service, one for each stream with subscriptions. Thread-safe.
 class SubscriptionHubs {
  public:
-  /// `subscribers` must outlive it. `form`: the form of the service's messages.
-  SubscriptionHubs(Subscribers& subscribers, WireForm form)
-      : subscribers_(subscribers), form_(form) {}
+  /// `calls` must outlive it. `form`: the form of the service's messages.
+  SubscriptionHubs(StreamingCalls& calls, WireForm form) : calls_(calls), form_(form) {}
 
   /// The hub of `stream`, created if necessary.
   [[nodiscard]] std::shared_ptr<SubscriptionHub> Of(const SharedStream& stream)
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  Subscribers& subscribers_;
+  StreamingCalls& calls_;
   const WireForm form_;
 
   Mutex mu_;

@@ -16,7 +16,7 @@
 
 #include "pipeline/checkpoint/checkpoint_folders.h"
 #include "service/access/call_counts.h"
-#include "service/rpc/subscribers.h"
+#include "service/rpc/streaming_calls.h"
 #include "tests/service/support/checkpoint_calls.h"
 #include "tests/service/support/error_details.h"
 #include "tests/service/support/subscriber.h"
@@ -115,7 +115,7 @@ TEST_F(ImpatientCheckpointServiceTest, ADownloadOfWhichNothingIsTakenIsLetGoAndT
 
 TEST_F(CheckpointServiceTest, ADownloadIsRefusedWhereThereAreTooManySubscribers) {
   std::vector<std::unique_ptr<Subscriber>> all;
-  for (std::size_t i = 0; i < Subscribers::kMost; ++i) {
+  for (std::size_t i = 0; i < StreamingCalls::kMost; ++i) {
     all.push_back(std::make_unique<Subscriber>(*channel_, To("yard")));
   }
   std::map<std::string, std::string> files;

@@ -129,8 +129,8 @@ class PushCallTest : public testing::Test {
   Streams streams_;
   grpc::CallbackServerContext context_;
   FakeGrpcCall grpc_;
-  Subscribers subscribers_{std::chrono::hours(1)};
-  const std::shared_ptr<PushCall> call_ = std::make_shared<PushCall>(streams_, subscribers_);
+  StreamingCalls calls_{std::chrono::hours(1)};
+  const std::shared_ptr<PushCall> call_ = std::make_shared<PushCall>(streams_, calls_);
 };
 
 // gRPC may free a call once it has ended: a thread about to read would read freed memory.
@@ -140,7 +140,7 @@ TEST_F(PushCallTest, ACancelledCallIsNotEndedWhileAReadIsBeingBegun) {
   grpc_.Receive(request);
   call_->OnReadDone(true);
   grpc_.HoldReads(true);
-  entry_->Open();  // Only now: the next read is the subscribers' thread's.
+  entry_->Open();  // Only now: the next read is begun by the thread of `calls_`.
   grpc_.AwaitReads(2);
   call_->OnSendInitialMetadataDone(true);
   call_->OnCancel();

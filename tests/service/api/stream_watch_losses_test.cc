@@ -63,8 +63,7 @@ class StreamWatchLossesTest : public testing::Test {
   StreamWatchLossesTest() {
     events_.Happened(gate_, Kind::kCreated);
     events_.Happened(yard_, Kind::kCreated);
-    watch_ = std::make_shared<StreamWatch>(events_, *StreamWatch::PlaceIn(events_, "gate"),
-                                           subscribers_);
+    watch_ = std::make_shared<StreamWatch>(events_, *StreamWatch::PlaceIn(events_, "gate"), calls_);
     StreamWatch::Begin(watch_, context_);
     writer_.Bind(*watch_);
     watch_->OnSendInitialMetadataDone(true);
@@ -81,7 +80,7 @@ class StreamWatchLossesTest : public testing::Test {
   const StreamEvents::Life yard_ = events_.Begin("yard");
   grpc::CallbackServerContext context_;
   FakeWriter writer_;
-  Subscribers subscribers_{std::chrono::hours(1)};
+  StreamingCalls calls_{std::chrono::hours(1)};
   std::shared_ptr<StreamWatch> watch_;
 };
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "service/rpc/subscribers.h"
+#include "service/rpc/streaming_calls.h"
 #include "tests/service/support/busy_control.h"
 #include "tests/service/support/error_details.h"
 #include "tests/service/support/grpc_fixture.h"
@@ -176,7 +176,7 @@ TEST_F(EveryMethodTest, WaitsForTheChangesBeforeUnlessTooManyDoAndThenSaysSo) {
 
 TEST_F(EveryMethodTest, StreamsAsLongAsAClientWantsUnlessTooManyDoAndThenSaysSo) {
   std::vector<std::unique_ptr<Subscriber>> all;
-  for (std::size_t i = 0; i < Subscribers::kMost; ++i) {
+  for (std::size_t i = 0; i < StreamingCalls::kMost; ++i) {
     all.push_back(std::make_unique<Subscriber>(*channel_, To("street")));
   }
   std::vector<std::string> refused;
@@ -189,7 +189,7 @@ TEST_F(EveryMethodTest, StreamsAsLongAsAClientWantsUnlessTooManyDoAndThenSaysSo)
   }
   EXPECT_THAT(refused,
               UnorderedElementsAre("Subscribe", "WatchStreams", "Push", "ModelStreamInfer"));
-  EXPECT_EQ(subscribers().active, Subscribers::kMost) << "others are not harmed";
+  EXPECT_EQ(subscribers().active, StreamingCalls::kMost) << "others are not harmed";
 }
 
 TEST_F(EveryMethodTest, SaysThatARequestIsTooLarge) {

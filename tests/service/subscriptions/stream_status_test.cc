@@ -73,7 +73,7 @@ const absl::Status kNoRoute = absl::UnavailableError("rtsp://***@yard/1: no rout
 class StreamStatusTest : public testing::Test {
  protected:
   StreamStatusTest() {
-    events_.Listen([this] { subscribers_.WakeAll(); });
+    events_.Listen([this] { calls_.WakeAll(); });
     const StreamEvents::Life life = events_.Begin("yard");
     auto started = CameraStream::Start(Options(life));
     MILLRACE_CHECK(started.ok());
@@ -107,7 +107,7 @@ class StreamStatusTest : public testing::Test {
   }
   void Pass(std::chrono::nanoseconds time) {
     clock_.Advance(time);
-    subscribers_.WakeAll();
+    calls_.WakeAll();
   }
 
   FakeClock clock_{std::chrono::hours(1)};
@@ -118,10 +118,10 @@ class StreamStatusTest : public testing::Test {
   SharedStream served_;
   std::unique_ptr<const Admission> admission_ = *Admission::Make({});
   CallThread questions_{{}};
-  Subscribers subscribers_;
+  StreamingCalls calls_;
   PredictionService service_{{.streams = streams_,
                               .events = events_,
-                              .subscribers = subscribers_,
+                              .calls = calls_,
                               .questions = questions_,
                               .admission = *admission_,
                               .clock = clock_}};

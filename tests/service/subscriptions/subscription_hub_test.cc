@@ -21,7 +21,7 @@ SharedStream Serve(const std::string& name) {
 }
 
 /// Counts how often it is pumped, and sends nothing.
-class CountedCall final : public Pumped {
+class CountedCall final : public StreamingCall {
  public:
   explicit CountedCall(const SubscriptionHub& hub) { Follow(&hub); }
 
@@ -30,8 +30,7 @@ class CountedCall final : public Pumped {
     ++pumps_;
     changed_.notify_all();
   }
-  bool EndIfStalled(std::chrono::nanoseconds /*now*/, std::chrono::nanoseconds /*limit*/) override {
-    return false;
+  void EndIfStalled(std::chrono::nanoseconds /*now*/, std::chrono::nanoseconds /*limit*/) override {
   }
 
   void AwaitPumps(int pumps) {
@@ -52,8 +51,8 @@ class CountedCall final : public Pumped {
 class SubscriptionHubTest : public testing::Test {
  protected:
   /// Long enough that only a prediction wakes a call.
-  Subscribers subscribers_{std::chrono::hours(10)};
-  SubscriptionHubs hubs_{subscribers_, PredictionBytes};
+  StreamingCalls calls_{std::chrono::hours(10)};
+  SubscriptionHubs hubs_{calls_, PredictionBytes};
   const SharedStream street_ = Serve("street");
   const SharedStream yard_ = Serve("yard");
 };
@@ -70,7 +69,7 @@ TEST_F(SubscriptionHubTest, APredictionPumpsOnlyTheCallsOfItsStream) {
   const std::vector<std::shared_ptr<CountedCall>> calls = {std::make_shared<CountedCall>(*street),
                                                            std::make_shared<CountedCall>(*street),
                                                            std::make_shared<CountedCall>(*yard)};
-  for (const auto& call : calls) ASSERT_TRUE(subscribers_.Add(call).ok());
+  for (const auto& call : calls) ASSERT_TRUE(calls_.Add(call).ok());
   constexpr int kPredictions = 10;
   for (int i = 1; i <= kPredictions; ++i) {
     street->ring().Publish(MovingDisc("street", i, 8, 6));
@@ -81,7 +80,7 @@ TEST_F(SubscriptionHubTest, APredictionPumpsOnlyTheCallsOfItsStream) {
   yard->ring().Publish(MovingDisc("yard", 1, 8, 6));
   calls[2]->AwaitPumps(1);
   for (const auto& call : {calls[0], calls[1]}) EXPECT_EQ(call->pumps(), kPredictions);
-  for (const auto& call : calls) subscribers_.Remove(*call);
+  for (const auto& call : calls) calls_.Remove(*call);
 }
 
 TEST_F(SubscriptionHubTest, WhatSubscribersShareIsMadeOnce) {
@@ -103,7 +102,7 @@ TEST_F(SubscriptionHubTest, WhatSubscribersShareIsMadeOnce) {
 // Of any form, with a message that cannot be made once.
 TEST_F(SubscriptionHubTest, HoldsWhatItsFormMakes) {
   static int tries = 0;
-  SubscriptionHub hub(street_, subscribers_,
+  SubscriptionHub hub(street_, calls_,
                       [](const Prediction& prediction, const PredictionParts& /*parts*/) {
                         if (++tries == 1) throw std::bad_alloc();
                         return prediction.stream;

@@ -1,4 +1,4 @@
-#include "service/rpc/subscribers.h"
+#include "service/rpc/streaming_calls.h"
 
 #include <utility>
 
@@ -8,19 +8,19 @@
 
 namespace millrace::service {
 
-Subscribers::Subscribers(std::chrono::nanoseconds stall_limit)
+StreamingCalls::StreamingCalls(std::chrono::nanoseconds stall_limit)
     : stall_limit_(stall_limit),
       next_of_all_(MonotonicClock().Now() + stall_limit / 10),
       thread_([this] { Run(); }) {}
 
-Subscribers::~Subscribers() {
+StreamingCalls::~StreamingCalls() {
   MutexLock lock(mu_);
   while (!calls_.empty()) changed_.wait(mu_);
   closing_ = true;
   changed_.notify_all();
 }
 
-absl::Status Subscribers::Add(std::shared_ptr<Pumped> call) {
+absl::Status StreamingCalls::Add(std::shared_ptr<StreamingCall> call) {
   MutexLock lock(mu_);
   if (calls_.size() >= kMost) {
     return Because("TOO_MANY_SUBSCRIBERS", {{"limit", absl::StrCat(kMost)}},
@@ -29,12 +29,12 @@ absl::Status Subscribers::Add(std::shared_ptr<Pumped> call) {
                        " subscribers, watchers, downloads and clients that push, and no room for "
                        "more; end some first")));
   }
-  Pumped* const key = call.get();
+  StreamingCall* const key = call.get();
   calls_.emplace(key, std::move(call));
   return absl::OkStatus();
 }
 
-void Subscribers::Remove(Pumped& call) {
+void StreamingCalls::Remove(StreamingCall& call) {
   Shared last;  // Destroyed after the lock is released.
   MutexLock lock(mu_);
   const auto found = calls_.find(&call);
@@ -43,19 +43,19 @@ void Subscribers::Remove(Pumped& call) {
   changed_.notify_all();
 }
 
-void Subscribers::Wake(const void* topic) {
+void StreamingCalls::Wake(const void* topic) {
   const MutexLock lock(mu_);
   topics_.insert(topic);
   changed_.notify_all();
 }
 
-void Subscribers::WakeAll() {
+void StreamingCalls::WakeAll() {
   const MutexLock lock(mu_);
   next_of_all_ = std::chrono::nanoseconds(0);
   changed_.notify_all();
 }
 
-void Subscribers::Run() {
+void StreamingCalls::Run() {
   for (Round round; AwaitWork(round); round = {}) {
     for (const Shared& call : round.calls) call->Pump();
     if (!round.of_all) continue;
@@ -64,7 +64,7 @@ void Subscribers::Run() {
   }
 }
 
-bool Subscribers::AwaitWork(Round& round) {
+bool StreamingCalls::AwaitWork(Round& round) {
   const MutexLock lock(mu_);
   const std::chrono::nanoseconds rest = next_of_all_ - MonotonicClock().Now();
   if (topics_.empty() && rest.count() > 0 && !closing_) changed_.wait_for(mu_, rest);
