@@ -40,26 +40,26 @@ absl::Status Collect(int number, const absl::Status& status, std::vector<FieldVi
 }
 
 /// The most samples of a request whose predictions fit into one message.
-int MostSamples(const CameraStream& stream, const PredictionParts& parts) {
+int MaxSamples(const CameraStream& stream, const PredictionParts& parts) {
   const auto learner = stream.learner();
   const std::int64_t cells = std::int64_t{learner->width} * learner->height;
   const bool has_flow = parts.flow && !learner->labels;
   const bool has_picture = parts.next_picture && stream.pictures_per_sample() == 3;
   const std::int64_t cell_bytes = (has_flow ? 8 : 0) + (has_picture ? 3 : 0);
   constexpr std::int64_t kRest = 64 << 10;  // The preview and all other fields except arrays.
-  const std::int64_t fit = kMostAnswerBytes / (cells * cell_bytes + kRest);
-  return static_cast<int>(std::clamp<std::int64_t>(fit, 1, kMostSamples));
+  const std::int64_t fit = kMaxAnswerBytes / (cells * cell_bytes + kRest);
+  return static_cast<int>(std::clamp<std::int64_t>(fit, 1, kMaxSamples));
 }
 
 absl::Status CheckNumber(const CameraStream& stream, const v1::PredictRequest& request) {
   if (request.pictures_size() > 0) {
     return InvalidFields({{"samples", "are instead of `pictures`: leave one of the two out"}});
   }
-  const int most = MostSamples(stream, PartsOf(request));
+  const int most = MaxSamples(stream, PartsOf(request));
   if (request.samples_size() <= most) return absl::OkStatus();
   return InvalidFields(
       {{"samples", absl::StrCat("has ", request.samples_size(), "; a call may have ", most,
-                                most < kMostSamples ? " with what `parts` asks for" : "")}});
+                                most < kMaxSamples ? " with what `parts` asks for" : "")}});
 }
 
 absl::StatusOr<v1::PredictResponse> OfOne(CameraStream& stream, const v1::PredictRequest& request,

@@ -13,9 +13,9 @@
 namespace millrace::service {
 
 /// The most samples in one request. Each needs a whole forward pass.
-inline constexpr int kMostSamples = 64;
+inline constexpr int kMaxSamples = 64;
 /// The size limit of a response with several predictions. Clients accept messages of 64 MiB.
-inline constexpr std::int64_t kMostAnswerBytes = std::int64_t{48} << 20;
+inline constexpr std::int64_t kMaxAnswerBytes = std::int64_t{48} << 20;
 
 /// Predicts the samples of `request` on the calling thread. `came`: the arrival time of the request
 /// on the monotonic clock. INVALID_ARGUMENT names each wrong sample and picture, or the exceeded

@@ -49,9 +49,9 @@ grpc::ServerUnaryReactor* HealthService::List(grpc::CallbackServerContext* conte
 
 absl::StatusOr<HealthListResponse> HealthService::All() const {
   const HealthStatuses::ByName all = statuses_.All();
-  if (all.size() > kMostListed) {
+  if (all.size() > kMaxListed) {
     return absl::ResourceExhaustedError(absl::StrCat("there are ", all.size(),
-                                                     " services, and List tells of ", kMostListed,
+                                                     " services, and List tells of ", kMaxListed,
                                                      " at most; Check those that you know"));
   }
   HealthListResponse response;
@@ -73,7 +73,7 @@ Guard::ServerStreamReactor* HealthService::Watch(grpc::CallbackServerContext* co
                                             .done = [this](HealthWatch& done) { Remove(done); }});
         if (!Add(watch)) {
           return absl::ResourceExhaustedError(
-              absl::StrCat(kMostWatches, " clients watch already; try again later, or Check"));
+              absl::StrCat(kMaxWatches, " clients watch already; try again later, or Check"));
         }
         watch->Pump();
         return watch.get();
@@ -82,7 +82,7 @@ Guard::ServerStreamReactor* HealthService::Watch(grpc::CallbackServerContext* co
 
 bool HealthService::Add(const Shared& watch) {
   MutexLock lock(mu_);
-  if (watches_.size() >= kMostWatches) return false;
+  if (watches_.size() >= kMaxWatches) return false;
   watches_.emplace(watch.get(), watch);
   return true;
 }

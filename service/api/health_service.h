@@ -30,8 +30,8 @@ class HealthService final : public HealthMethods {
  public:
   /// The most services in a List response, by the interface's own rule, and the most watches at
   /// once.
-  static constexpr std::size_t kMostListed = 100;
-  static constexpr std::size_t kMostWatches = 1000;
+  static constexpr std::size_t kMaxListed = 100;
+  static constexpr std::size_t kMaxWatches = 1000;
 
   /// Borrows `statuses` and listens to it. `statuses` may change only while this service lives.
   explicit HealthService(HealthStatuses& statuses);
@@ -55,7 +55,7 @@ class HealthService final : public HealthMethods {
  private:
   using Shared = std::shared_ptr<HealthWatch>;  // Shared with a Pump() in progress.
 
-  /// Adds `watch`. Returns false if there are already kMostWatches.
+  /// Adds `watch`. Returns false if there are already kMaxWatches.
   [[nodiscard]] bool Add(const Shared& watch) ABSL_LOCKS_EXCLUDED(mu_);
   void PumpAll() ABSL_LOCKS_EXCLUDED(mu_);
   void Remove(HealthWatch& watch) ABSL_LOCKS_EXCLUDED(mu_);

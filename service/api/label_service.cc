@@ -12,16 +12,16 @@ namespace millrace::service {
 namespace {
 
 // Each label has an outcome with text. A response must fit into the clients' limit of 4 MiB.
-constexpr int kMostLabels = 4096;
+constexpr int kMaxLabels = 4096;
 
 absl::StatusOr<v1::AddLabelsResponse> Add(const Streams& streams,
                                           const v1::AddLabelsRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(request.stream()));
   CameraStream* const stream = served->stream.get();
   MILLRACE_RETURN_IF_ERROR(stream->TakesLabels());
-  if (request.labels_size() > kMostLabels) {
+  if (request.labels_size() > kMaxLabels) {
     return InvalidFields(
-        {{"labels", absl::StrCat("has ", request.labels_size(), "; send at most ", kMostLabels,
+        {{"labels", absl::StrCat("has ", request.labels_size(), "; send at most ", kMaxLabels,
                                  " at once. None of these was taken")}});
   }
   v1::AddLabelsResponse response;
@@ -43,7 +43,7 @@ grpc::ServerUnaryReactor* LabelService::AddLabels(grpc::CallbackServerContext* c
   return guard_.UnaryOnThread<v1::AddLabelsRequest>(
       {context, request, response}, "AddLabels", labels_,
       [this](const auto& asked, const std::stop_token& /*stop*/) { return Add(streams_, asked); },
-      kMostBytesOfParts);
+      kMaxBytesOfParts);
 }
 
 }  // namespace millrace::service

@@ -77,7 +77,7 @@ grpc::ServerUnaryReactor* PredictionService::Predict(grpc::CallbackServerContext
       [this, came = MonotonicClock().Now()](const auto& asked, const std::stop_token& stop) {
         return AnswerPredict(parts_.streams, asked, came, stop);
       },
-      kMostBytesOfParts);
+      kMaxBytesOfParts);
 }
 
 }  // namespace millrace::service

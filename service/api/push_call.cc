@@ -16,8 +16,8 @@ namespace millrace::service {
 namespace {
 
 /// With this number of unread outcomes, the call reads no more requests.
-constexpr std::size_t kMostUnread = 16;
-constexpr std::size_t kLongestId = 256;
+constexpr std::size_t kMaxUnread = 16;
+constexpr std::size_t kMaxIdBytes = 256;
 
 /// The label of a frame, if it has one.
 absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
@@ -62,7 +62,7 @@ void PushCall::Read() {
   {
     const MutexLock lock(mu_);
     const bool go_on = failure_.ok() && !outbox_->source_ended();
-    if (reading_ != Reading::kResting || !go_on || outbox_->known() >= kMostUnread) return;
+    if (reading_ != Reading::kResting || !go_on || outbox_->known() >= kMaxUnread) return;
     reading_ = Reading::kReading;
   }
   StartRead(&received_);
@@ -210,9 +210,9 @@ void PushCall::Push(const v1::PushedFrame& frame) {
 
 absl::Status PushCall::PushInto(const v1::PushedFrame& frame,
                                 const std::shared_ptr<PushedFrame>& ticket) {
-  if (frame.id().size() > kLongestId) {
+  if (frame.id().size() > kMaxIdBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the id has ", frame.id().size(), " bytes; it may have ", kLongestId));
+        absl::StrCat("the id has ", frame.id().size(), " bytes; it may have ", kMaxIdBytes));
   }
   MILLRACE_ASSIGN_OR_RETURN(ingest::PushedPicture picture, ToPushed(frame));
   picture.ticket = ticket;

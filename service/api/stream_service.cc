@@ -55,7 +55,7 @@ grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContex
       [this, client = AddressOf(context->peer())](const auto& asked, const std::stop_token& stop) {
         return Create(asked, client, stop);
       },
-      kMostBytesOfConfig);
+      kMaxBytesOfConfig);
 }
 
 absl::StatusOr<v1::CreateStreamResponse> StreamService::Create(
@@ -107,7 +107,7 @@ grpc::ServerUnaryReactor* StreamService::UpdateStream(grpc::CallbackServerContex
       [this, client = AddressOf(context->peer())](const auto& asked, const std::stop_token& stop) {
         return Update(asked, client, stop);
       },
-      kMostBytesOfConfig);
+      kMaxBytesOfConfig);
 }
 
 absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(

@@ -105,7 +105,7 @@ grpc::ServerUnaryReactor* InferenceService::ModelInfer(grpc::CallbackServerConte
       [this, came = MonotonicClock().Now()](const auto& asked, const std::stop_token& stop) {
         return Infer(asked, came, stop);
       },
-      kMostBytesOfParts);
+      kMaxBytesOfParts);
 }
 
 absl::StatusOr<inference::ModelInferResponse> InferenceService::Infer(

@@ -36,10 +36,10 @@ void InferenceStream::OnReadDone(bool ok) {
 }
 
 absl::Status InferenceStream::Take(const grpc::ByteBuffer& bytes) {
-  if (bytes.Length() > kMostBytesOfNames) {
+  if (bytes.Length() > kMaxBytesOfNames) {
     return absl::InvalidArgumentError(
         absl::StrCat("this request has ", bytes.Length(), " bytes; one that subscribes may have ",
-                     kMostBytesOfNames, ". Pictures of your own go to ModelInfer"));
+                     kMaxBytesOfNames, ". Pictures of your own go to ModelInfer"));
   }
   // The lock is held, but clang's analysis does not see it through Caught().
   return Caught([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {

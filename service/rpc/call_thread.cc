@@ -25,8 +25,8 @@ CallThread::~CallThread() {
 absl::Status CallThread::Post(const void* owner, std::function<void()> work) {
   const MutexLock lock(mu_);
   const std::size_t there_are = waiting_.size() + working_;
-  if (there_are >= options_.most_waiting + options_.most_threads) return options_.full;
-  if (there_are >= threads_.size() && threads_.size() < options_.most_threads) {
+  if (there_are >= options_.max_waiting + options_.max_threads) return options_.full;
+  if (there_are >= threads_.size() && threads_.size() < options_.max_threads) {
     try {
       threads_.emplace_back([this] { Run(); });
     } catch (const std::system_error&) {  // The work waits for an existing thread.

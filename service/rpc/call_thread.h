@@ -20,10 +20,10 @@ namespace millrace::service {
 class CallThread {
  public:
   struct Options {
-    std::size_t most_waiting = 64;
+    std::size_t max_waiting = 64;
     /// Threads after the first start on demand, when all others are busy and the system has a
     /// thread left. They stay.
-    std::size_t most_threads = 1;
+    std::size_t max_threads = 1;
     /// The threads' niceness as in nice(1), up to 19; a higher value yields to other work. 0:
     /// the niceness of the creating thread.
     int niceness = 0;

@@ -49,7 +49,7 @@ struct UnaryCall {
 
 /// Serves a call if it is admitted and its request parses; otherwise ends it with the error. An
 /// exception in a method is logged and becomes INTERNAL. The default limit of a request's size is
-/// kMostBytesOfNames. Thread-safe.
+/// kMaxBytesOfNames. Thread-safe.
 class Guard {
  public:
   using UnaryReactor = grpc::ServerUnaryReactor;
@@ -78,12 +78,12 @@ class Guard {
 
   /// Responds after `work(request, stop)`, which returns a StatusOr of the response, on `thread`.
   /// The request is parsed there too, so that each thread parses at most one request at a time.
-  /// `most`: the limit of the request's bytes. Fails as ThreadedCall does.
+  /// `max_bytes`: the limit of the request's bytes. Fails as ThreadedCall does.
   template <typename Request, typename Work>
   UnaryReactor* UnaryOnThread(const UnaryCall& call, std::string_view method, CallThread& thread,
-                              Work work, std::size_t most = kMostBytesOfNames) const {
+                              Work work, std::size_t max_bytes = kMaxBytesOfNames) const {
     return Admitted<UnaryReactor>(*call.context, method, [&]() -> absl::StatusOr<UnaryReactor*> {
-      MILLRACE_RETURN_IF_ERROR(CheckSize<Request>(*call.request, most));
+      MILLRACE_RETURN_IF_ERROR(CheckSize<Request>(*call.request, max_bytes));
       return ThreadedCall::Begin(
           thread, [call, work = std::move(work)](const std::stop_token& stop) -> absl::Status {
             MILLRACE_ASSIGN_OR_RETURN(const Request request, Parse<Request>(*call.request));
@@ -122,7 +122,7 @@ class Guard {
   Reactor* Parsed(const grpc::CallbackServerContext& context, std::string_view method,
                   const grpc::ByteBuffer& bytes, const Begin& begin) const {
     return Admitted<Reactor>(context, method, [&]() -> absl::StatusOr<Reactor*> {
-      MILLRACE_RETURN_IF_ERROR(CheckSize<Request>(bytes, kMostBytesOfNames));
+      MILLRACE_RETURN_IF_ERROR(CheckSize<Request>(bytes, kMaxBytesOfNames));
       MILLRACE_ASSIGN_OR_RETURN(const Request request, Parse<Request>(bytes));
       return begin(request);
     });

@@ -19,13 +19,13 @@ std::string ListOf(const google::protobuf::Message& request) {
 }  // namespace
 
 absl::Status CheckMemory(const google::protobuf::Message& request) {
-  constexpr std::size_t kMost = 64 << 20;
+  constexpr std::size_t kMax = 64 << 20;
   const std::size_t takes = request.SpaceUsedLong();
-  if (takes <= kMost) return absl::OkStatus();
+  if (takes <= kMax) return absl::OkStatus();
   return InvalidFields(
       {{ListOf(request),
         absl::StrCat("has the request take ", takes >> 20, " MiB of memory, of at most ",
-                     kMost >> 20, ": send fewer parts, and pixels as bytes")}});
+                     kMax >> 20, ": send fewer parts, and pixels as bytes")}});
 }
 
 absl::Status Serialize(const google::protobuf::Message& message, grpc::ByteBuffer& bytes) {

@@ -19,18 +19,19 @@
 namespace millrace::service {
 
 /// The size limit of a request with names only. Parsed, it needs at most 2 MiB.
-inline constexpr std::size_t kMostBytesOfNames = 64 << 10;
+inline constexpr std::size_t kMaxBytesOfNames = 64 << 10;
 /// The size limit of a request with a stream's configuration.
-inline constexpr std::size_t kMostBytesOfConfig = 1 << 20;
+inline constexpr std::size_t kMaxBytesOfConfig = 1 << 20;
 /// A request with pictures or labels: limited only by the size that the server receives.
-inline constexpr std::size_t kMostBytesOfParts = std::numeric_limits<std::size_t>::max();
+inline constexpr std::size_t kMaxBytesOfParts = std::numeric_limits<std::size_t>::max();
 
-/// INVALID_ARGUMENT if `bytes`, a serialized Message, exceed `most`.
+/// INVALID_ARGUMENT if `bytes`, a serialized Message, exceed `max_bytes`.
 template <typename Message>
-absl::Status CheckSize(const grpc::ByteBuffer& bytes, std::size_t most) {
-  if (bytes.Length() <= most) return absl::OkStatus();
+absl::Status CheckSize(const grpc::ByteBuffer& bytes, std::size_t max_bytes) {
+  if (bytes.Length() <= max_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("this ", Message::descriptor()->name(), " has ",
-                                                 bytes.Length(), " bytes; it may have ", most));
+                                                 bytes.Length(), " bytes; it may have ",
+                                                 max_bytes));
 }
 
 /// INVALID_ARGUMENT if `bytes` are not a valid Message.

@@ -19,10 +19,10 @@ constexpr char kDomain[] = "millrace";
 // An error travels in headers: its percent-encoded message, and its details in base64, which repeat
 // the message because clients compare the two. If the headers exceed 8 KiB together, clients see
 // only RESOURCE_EXHAUSTED. With these limits an error stays below 6.5 KiB.
-constexpr std::size_t kMostMessage = 1024;
-constexpr std::size_t kMostViolations = 2000;
-constexpr std::size_t kMostDescription = 300;
-constexpr std::size_t kMostName = 150;
+constexpr std::size_t kMaxMessage = 1024;
+constexpr std::size_t kMaxViolations = 2000;
+constexpr std::size_t kMaxDescription = 300;
+constexpr std::size_t kMaxName = 150;
 
 google::rpc::ErrorInfo InfoOf(const absl::Status& status) {
   google::rpc::ErrorInfo info;
@@ -30,7 +30,7 @@ google::rpc::ErrorInfo InfoOf(const absl::Status& status) {
   info.set_reason(reason.empty() ? absl::StatusCodeToString(status.code()) : reason);
   info.set_domain(kDomain);
   for (const auto& [name, value] : ValuesOf(status)) {
-    (*info.mutable_metadata())[name] = Shortened(value, kMostName);
+    (*info.mutable_metadata())[name] = Shortened(value, kMaxName);
   }
   return info;
 }
@@ -39,9 +39,9 @@ google::rpc::BadRequest BadRequestOf(const std::vector<FieldViolation>& violatio
   google::rpc::BadRequest bad;
   for (const FieldViolation& violation : violations) {
     google::rpc::BadRequest::FieldViolation field;
-    field.set_field(Shortened(violation.field, kMostName));
-    field.set_description(Shortened(violation.description, kMostDescription));
-    if (bad.ByteSizeLong() + field.ByteSizeLong() > kMostViolations) break;
+    field.set_field(Shortened(violation.field, kMaxName));
+    field.set_description(Shortened(violation.description, kMaxDescription));
+    if (bad.ByteSizeLong() + field.ByteSizeLong() > kMaxViolations) break;
     *bad.add_field_violations() = std::move(field);
   }
   return bad;
@@ -64,7 +64,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (left_out > 0) (*info.mutable_metadata())["violations_left_out"] = absl::StrCat(left_out);
   google::rpc::Status details;
   details.set_code(static_cast<int>(status.code()));
-  details.set_message(Shortened(std::string(status.message()), kMostMessage));
+  details.set_message(Shortened(std::string(status.message()), kMaxMessage));
   details.add_details()->PackFrom(info);
   if (!violations.empty()) details.add_details()->PackFrom(bad);
   if (absl::IsUnavailable(status)) details.add_details()->PackFrom(RetryInASecond());

@@ -22,10 +22,10 @@ StreamingCalls::~StreamingCalls() {
 
 absl::Status StreamingCalls::Add(std::shared_ptr<StreamingCall> call) {
   MutexLock lock(mu_);
-  if (calls_.size() >= kMost) {
-    return Because("TOO_MANY_SUBSCRIBERS", {{"limit", absl::StrCat(kMost)}},
+  if (calls_.size() >= kMax) {
+    return Because("TOO_MANY_SUBSCRIBERS", {{"limit", absl::StrCat(kMax)}},
                    absl::ResourceExhaustedError(absl::StrCat(
-                       "there are ", kMost,
+                       "there are ", kMax,
                        " subscribers, watchers, downloads and clients that push, and no room for "
                        "more; end some first")));
   }

@@ -52,7 +52,7 @@ class StreamingCall {
 class StreamingCalls {
  public:
   /// The limit of calls: each may hold one or two messages of megabytes.
-  static constexpr std::size_t kMost = 1000;
+  static constexpr std::size_t kMax = 1000;
 
   /// Ends the call of a client that reads nothing for `stall_limit`. Pumps and checks every call
   /// ten times in that period.
@@ -62,7 +62,7 @@ class StreamingCalls {
   StreamingCalls(const StreamingCalls&) = delete;
   StreamingCalls& operator=(const StreamingCalls&) = delete;
 
-  /// RESOURCE_EXHAUSTED if there are already kMost calls.
+  /// RESOURCE_EXHAUSTED if there are already kMax calls.
   [[nodiscard]] absl::Status Add(std::shared_ptr<StreamingCall> call) ABSL_LOCKS_EXCLUDED(mu_);
   /// Removes `call`, which may be destroyed before this returns.
   void Remove(StreamingCall& call) ABSL_LOCKS_EXCLUDED(mu_);

@@ -115,11 +115,11 @@ class RunningServer final : public GrpcServer {
   const std::unique_ptr<const Admission> admission_;
   HealthStatuses statuses_;
   // Destroyed after the server, which calls the services.
-  CallThread control_thread_{{.most_threads = kChangesAtOnce, .full = TooManyChanges()}};
+  CallThread control_thread_{{.max_threads = kChangesAtOnce, .full = TooManyChanges()}};
   // Lower priority than learning.
   CallThread question_thread_{
-      {.most_waiting = kMostLargeOnes, .niceness = 19, .full = TooManyQuestions()}};
-  CallThread label_thread_{{.most_waiting = kMostLargeOnes, .full = TooManyLabels()}};
+      {.max_waiting = kMostLargeOnes, .niceness = 19, .full = TooManyQuestions()}};
+  CallThread label_thread_{{.max_waiting = kMostLargeOnes, .full = TooManyLabels()}};
   StreamingCalls calls_;
   PredictionService predictions_;
   StreamService streams_;

@@ -58,8 +58,8 @@ Serve::Serve(Options options)
                    },
                .stop = stop_.get_token()},
               options_.config),
-      reloading_({.most_waiting = 1, .full = absl::OkStatus()}),
-      fitting_({.most_waiting = kMostStreams, .full = absl::OkStatus()}),
+      reloading_({.max_waiting = 1, .full = absl::OkStatus()}),
+      fitting_({.max_waiting = kMostStreams, .full = absl::OkStatus()}),
       certificate_({.tls = options_.config.listen.security.tls}) {
   MILLRACE_CHECK(options_.out != nullptr && options_.start_stream);
 }

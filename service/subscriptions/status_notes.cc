@@ -37,7 +37,7 @@ std::optional<v1::StreamStatus> StatusNotes::Changed() {
 }
 
 std::optional<v1::StreamStatus> StatusNotes::AfterSilence() {
-  if (clock_.Now() - last_sent_ < kMostSilence) return std::nullopt;
+  if (clock_.Now() - last_sent_ < kMaxSilence) return std::nullopt;
   return told_ = StatusOf(served_, served_.stream->ring().Newest().get());
 }
 

@@ -18,14 +18,14 @@ class StatusNotes {
  public:
   /// A subscriber gets a message at least every ten seconds: subscriptions are checked once a
   /// second.
-  static constexpr std::chrono::seconds kMostSilence{9};
+  static constexpr std::chrono::seconds kMaxSilence{9};
 
   /// The arguments must outlive it.
   StatusNotes(const ServedStream& served, const StreamEvents& events, const Clock& clock);
 
   /// The status, if it differs from the last one sent. Cheap without a change.
   [[nodiscard]] std::optional<v1::StreamStatus> Changed();
-  /// The status, if no message was sent for kMostSilence.
+  /// The status, if no message was sent for kMaxSilence.
   [[nodiscard]] std::optional<v1::StreamStatus> AfterSilence();
   /// Notes that a message of any kind is sent now.
   void Sent() { last_sent_ = clock_.Now(); }

@@ -16,7 +16,7 @@ double Seconds(const google::protobuf::Duration& duration) {
 }
 
 /// Silence of this length is reported even without a known problem.
-constexpr std::chrono::duration<double> kSilence = StatusNotes::kMostSilence;
+constexpr std::chrono::duration<double> kSilence = StatusNotes::kMaxSilence;
 
 bool IsOver(const v1::StreamStatus& status) {
   return status.source_state() == v1::SOURCE_STATE_ENDED ||

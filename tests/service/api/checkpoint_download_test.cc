@@ -115,7 +115,7 @@ TEST_F(ImpatientCheckpointServiceTest, ADownloadOfWhichNothingIsTakenIsLetGoAndT
 
 TEST_F(CheckpointServiceTest, ADownloadIsRefusedWhereThereAreTooManySubscribers) {
   std::vector<std::unique_ptr<Subscriber>> all;
-  for (std::size_t i = 0; i < StreamingCalls::kMost; ++i) {
+  for (std::size_t i = 0; i < StreamingCalls::kMax; ++i) {
     all.push_back(std::make_unique<Subscriber>(*channel_, To("yard")));
   }
   std::map<std::string, std::string> files;

@@ -138,7 +138,7 @@ TEST_F(HealthServiceTest, WatchOfAnUnknownServiceStaysUntilItIsKnown) {
 
 TEST_F(HealthServiceTest, TooManyWatchersAreRefusedAndOneThatLeavesMakesRoom) {
   std::vector<std::unique_ptr<Watcher>> watchers;
-  for (std::size_t i = 0; i < HealthService::kMostWatches; ++i) {
+  for (std::size_t i = 0; i < HealthService::kMaxWatches; ++i) {
     watchers.push_back(std::make_unique<Watcher>(*stub_, ""));
     ASSERT_EQ(watchers.back()->Next(), kServing);
   }

@@ -150,10 +150,10 @@ TEST_P(QuestionsTest, WhatWaitsIsNotParsedAndMoreThanMayWaitIsToldToTryAgain) {
 
 // A client's end may reach the server after the turn of its call. Then the server answers without a
 // client. So the test tries again, each time with more time for the end.
-constexpr int kMostCalls = 4096;
+constexpr int kMaxCalls = 4096;
 
 TEST_P(QuestionsTest, OneWhoseDeadlinePassesWhileItWaitsIsLetGo) {
-  for (int calls = 4; calls <= kMostCalls; calls *= 4) {
+  for (int calls = 4; calls <= kMaxCalls; calls *= 4) {
     Held held(*street_.learner);
     auto first = std::async(std::launch::async, [&] { return Ask(Right()); });
     held.Await();
@@ -175,7 +175,7 @@ bool OnThreadOfQuestions() { return getpriority(PRIO_PROCESS, static_cast<id_t>(
 
 // Held before its pictures are looked at. Its end may come late, as above.
 TEST_P(QuestionsTest, OneThatIsCancelledUnderWayDoesNotReachTheModel) {
-  for (int calls = 4; calls <= kMostCalls; calls *= 4) {
+  for (int calls = 4; calls <= kMaxCalls; calls *= 4) {
     std::atomic<int> questions = 0;
     street_.learner->AtQuestions([&questions] { ++questions; });
     std::promise<void> held;

@@ -96,8 +96,8 @@ class WaitingCallTest : public GrpcFixture, public testing::WithParamInterface<C
   /// end.
   template <typename WaitInVain>
   void ExpectNoChange(const WaitInVain& wait_in_vain) {
-    constexpr int kMostCalls = 4096;
-    for (int calls = 4; calls <= kMostCalls; calls *= 4) {
+    constexpr int kMaxCalls = 4096;
+    for (int calls = 4; calls <= kMaxCalls; calls *= 4) {
       const std::string before = Prepare();
       {
         const HeldChange held(control_, Changed());

@@ -108,8 +108,8 @@ class WaitingLabelsTest : public GrpcFixture {
   /// that, until it is not.
   template <typename WaitInVain>
   void ExpectNotTaken(const WaitInVain& wait_in_vain) {
-    constexpr int kMostCalls = 4096;
-    for (int calls = 4; calls <= kMostCalls; calls *= 4) {
+    constexpr int kMaxCalls = 4096;
+    for (int calls = 4; calls <= kMaxCalls; calls *= 4) {
       const std::int64_t frame = FilmThree();
       {
         HeldLabel held(*street_.learner);

@@ -235,7 +235,7 @@ TEST_F(InferenceStreamTest, ACancelledCallIsFreed) {
 
 TEST_F(InferenceStreamTest, OneTooManyIsRefused) {
   std::vector<std::unique_ptr<Streaming>> all;
-  for (std::size_t i = 0; i < StreamingCalls::kMost; ++i) {
+  for (std::size_t i = 0; i < StreamingCalls::kMax; ++i) {
     all.push_back(std::make_unique<Streaming>(*stub_));
   }
   const grpc::Status status = Refused(Subscribing("street"));

@@ -20,7 +20,7 @@ TEST(CallThreadTest, WorkThatIsTakenBackLeavesItsPlaceAndIsNotDone) {
   std::promise<void> go_on;
   std::vector<int> done;
   {
-    CallThread thread({.most_waiting = 2, .full = absl::UnavailableError("full")});
+    CallThread thread({.max_waiting = 2, .full = absl::UnavailableError("full")});
     const int owners[4] = {};
     ASSERT_TRUE(thread
                     .Post(&owners[0],
@@ -52,7 +52,7 @@ TEST(CallThreadTest, SoManyAreDoneAtATime) {
   std::promise<void> all_begun;
   const int owner = 0;
   CallThread thread(
-      {.most_waiting = 1, .most_threads = kAtOnce, .full = absl::UnavailableError("full")});
+      {.max_waiting = 1, .max_threads = kAtOnce, .full = absl::UnavailableError("full")});
   for (int i = 0; i < kAtOnce; ++i) {
     ASSERT_TRUE(thread
                     .Post(&owner,
@@ -74,7 +74,7 @@ TEST(CallThreadTest, WorkForWhichTheSystemHasNoThreadWaitsForOneThatThereIs) {
   std::promise<void> go_on;
   std::vector<int> done;
   {
-    CallThread thread({.most_threads = 2, .full = absl::UnavailableError("full")});
+    CallThread thread({.max_threads = 2, .full = absl::UnavailableError("full")});
     const int owner = 0;
     ASSERT_TRUE(thread
                     .Post(&owner,

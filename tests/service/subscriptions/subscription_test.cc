@@ -274,17 +274,17 @@ TEST_F(SubscriptionTest, DepthIsBoundedByWhatItWouldKeepInMemory) {
 
 TEST_F(SubscriptionTest, OneTooManyIsRefusedAndOthersAreNotHarmed) {
   std::vector<std::unique_ptr<Subscriber>> all;
-  for (std::size_t i = 0; i < StreamingCalls::kMost; ++i) {
+  for (std::size_t i = 0; i < StreamingCalls::kMax; ++i) {
     all.push_back(std::make_unique<Subscriber>(*channel_, To("street")));
   }
   const grpc::Status status = Refused(To("street"));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(ReasonOf(status), "TOO_MANY_SUBSCRIBERS");
-  EXPECT_EQ(subscribers().active, StreamingCalls::kMost);
+  EXPECT_EQ(subscribers().active, StreamingCalls::kMax);
   Film(street_, 2);
   for (const auto& subscriber : all) EXPECT_TRUE(subscriber->Next());
   all.pop_back();
-  while (subscribers().active == StreamingCalls::kMost) std::this_thread::yield();
+  while (subscribers().active == StreamingCalls::kMax) std::this_thread::yield();
   Subscriber another(*channel_, To("street"));
   Film(street_, 1);
   EXPECT_TRUE(another.Next());
