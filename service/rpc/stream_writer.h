@@ -45,8 +45,8 @@ namespace millrace::service {
 template <typename Message, typename Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>>
 class StreamWriter : public Reactor, public StreamingCall {
  public:
-  /// Registers `call` with `calls` and begins to work for it. If there are too many calls,
-  /// refuses it. Returns the reactor for gRPC.
+  /// Registers `call` with `calls` and begins to work for it. If there are too many calls, refuses
+  /// it. Returns the reactor for gRPC.
   static Reactor* Begin(std::shared_ptr<StreamWriter> call, grpc::CallbackServerContext& context);
 
   void Pump() final ABSL_LOCKS_EXCLUDED(mu_);
@@ -100,7 +100,7 @@ class StreamWriter : public Reactor, public StreamingCall {
   [[nodiscard]] absl::Status ToBytes();
   /// Opens the call, or writes.
   void Start(Step step) ABSL_LOCKS_EXCLUDED(mu_);
-  /// REQUIRES: Ending() has returned true. This thread seems to work from then on, and no other.
+  /// REQUIRES: Ending() has returned true. No thread works for the call afterwards.
   void End(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.

@@ -19,8 +19,8 @@ namespace millrace::service {
 /// Thread-safe, like StreamWriter.
 class Subscription final : public StreamWriter<grpc::ByteBuffer> {
  public:
-  /// Subscribes. `notes`: for the hub's stream; null: no status messages. `calls` must
-  /// outlive it. Call Begin() next.
+  /// Subscribes. `notes`: for the hub's stream; null: no status messages. `calls` must outlive
+  /// it. Call Begin() next.
   Subscription(std::shared_ptr<SubscriptionHub> hub, const SubscriptionOptions& options,
                std::unique_ptr<StatusNotes> notes, StreamingCalls& calls)
       : StreamWriter(calls), reader_(std::move(hub), options), notes_(std::move(notes)) {

@@ -151,6 +151,19 @@ TEST_F(PushCallTest, ACancelledCallIsNotEndedWhileAReadIsBeingBegun) {
   call_->OnDone();
 }
 
+// The call's thread uses what the end of the call would release.
+TEST_F(PushCallTest, ACancelledCallIsNotEndedWhileItsThreadWorks) {
+  v1::PushRequest request;
+  request.set_stream("door");
+  grpc_.Receive(request);
+  call_->OnReadDone(true);
+  call_->OnCancel();
+  EXPECT_FALSE(grpc_.ended());
+  entry_->Open();
+  EXPECT_EQ(grpc_.AwaitEnd().error_code(), grpc::StatusCode::CANCELLED);
+  call_->OnDone();
+}
+
 TEST_F(PushCallTest, ACallEndsForWhichTheSystemHasNoThread) {
   {
     const NoMoreThreads none;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "service/wire/wire.h"
 #include "tests/service/support/web_fakes.h"
@@ -101,7 +102,8 @@ TEST_F(SubscriptionHubTest, WhatSubscribersShareIsMadeOnce) {
 
 // Of any form, with a message that cannot be made once.
 TEST_F(SubscriptionHubTest, HoldsWhatItsFormMakes) {
-  static int tries = 0;
+  static int tries;
+  tries = 0;
   SubscriptionHub hub(street_, calls_,
                       [](const Prediction& prediction, const PredictionParts& /*parts*/) {
                         if (++tries == 1) throw std::bad_alloc();
