@@ -62,14 +62,14 @@ Prediction PredictionOf(FrameInFlight in_flight, pipeline::ModelPrediction model
   const std::chrono::nanoseconds wall = WallTime();
   const bool spurious = SeesSpuriousMotion(model, frame, context.next_frame);
   return {.stream = std::move(context.stream),
-          .epoch = emission.begin.epochs + frame.epoch,
-          .frame_number = emission.begin.frames + frame.number,
+          .epoch = frame.epoch,
+          .frame_number = frame.number,
           .stream_time = frame.stream_time,
           .camera_time = frame.camera_time,
           .arrival_time = wall - delay,
           .emission_time = wall,
           .delay = delay,
-          .delay_frames = emission.received - 1 - frame.number,
+          .delay_frames = emission.next_number - 1 - frame.number,
           .model = std::move(model),
           .next_frame = context.next_frame,
           .best_class_name = std::move(context.best_class_name),

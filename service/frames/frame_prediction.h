@@ -42,10 +42,8 @@ struct PredictionContext {
 struct Emission {
   /// On the monotonic clock.
   std::chrono::nanoseconds now{0};
-  /// Frames received by this process.
-  std::int64_t received = 0;
-  /// The source's numbers start at 0 in this process; they continue from here.
-  pipeline::SourcePosition begin = {};
+  /// The number of the next frame to arrive.
+  std::int64_t next_number = 0;
 };
 
 /// The prediction of a frame that was in the learner.

@@ -15,9 +15,9 @@ void RecentFigures::RecordPrediction(const Prediction& prediction, std::chrono::
 }
 
 RecentFigures::Values RecentFigures::At(std::chrono::nanoseconds now,
-                                        std::uint64_t received) const {
+                                        std::int64_t next_number) const {
   MutexLock lock(mu_);
-  return {.frames_per_second_in = in_.PerSecond(now, received),
+  return {.frames_per_second_in = in_.PerSecond(now, static_cast<std::uint64_t>(next_number)),
           .predictions_per_second = out_.PerSecond(now, predictions_),
           .delay_p50_s = delays_.Quantile(0.5, now),
           .delay_p99_s = delays_.Quantile(0.99, now),

@@ -38,8 +38,8 @@ class RecentFigures {
   void RecordWork(const std::vector<pipeline::StageTime>& worked, std::chrono::nanoseconds now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The values at `now`, after `received` frames have arrived.
-  [[nodiscard]] Values At(std::chrono::nanoseconds now, std::uint64_t received) const
+  /// The values at `now`. The next frame to arrive will have the number `next_number`.
+  [[nodiscard]] Values At(std::chrono::nanoseconds now, std::int64_t next_number) const
       ABSL_LOCKS_EXCLUDED(mu_);
 
   /// The stages' loads at `now`, as LoadWindow::At().

@@ -76,7 +76,8 @@ absl::Status RunningStream::OpenParts(const std::stop_token& stop) {
   first.stop = stop;
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<ingest::Source> source,
                             OpenSource(std::move(first), states_.Add()));
-  source_ = std::make_unique<SourceSeat>(std::move(source), ShownUri(options_.config.source));
+  source_ = std::make_unique<SourceSeat>(std::move(source), ShownUri(options_.config.source),
+                                         learner_->resumption().position);
   SetPace(options_.config.source);
   if (options_.config.learner.schedule == "auto") {
     rate_.emplace(options_.config.name, *learner_);
@@ -108,9 +109,8 @@ void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
                  begins);
   }
   in_flight_.StartAt(resumption.first_sample);
-  begin_ = resumption.position;
-  frames_ = begin_.frames;
-  epochs_ = begin_.epochs;
+  frames_ = resumption.position.frames;
+  epochs_ = resumption.position.epochs;
 }
 
 void RunningStream::OpenLabels() {
@@ -121,7 +121,7 @@ void RunningStream::OpenLabels() {
       [this](std::int64_t sample, const pipeline::SampleLabel& label) {
         return learner_->Label(sample, label);
       },
-      begin_.frames);
+      learner_->resumption().position.frames);
 }
 
 StreamSnapshot RunningStream::Snapshot() const {
@@ -129,7 +129,6 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.name = options_.config.name;
   snapshot.uri = source_->uri();
   snapshot.source = source_->status();
-  snapshot.source.epoch += begin_.epochs;
   snapshot.learner = life_.status();
   snapshot.learner_state = life_.StateIn(Mode());
   snapshot.frames = ledger_.Audit(*source_, [this] {
@@ -139,7 +138,7 @@ StreamSnapshot RunningStream::Snapshot() const {
     return waiting + in_flight_.size();
   });
   const nanoseconds now = options_.clock->Now();
-  const RecentFigures::Values figures = figures_.At(now, snapshot.frames.received);
+  const RecentFigures::Values figures = figures_.At(now, source_->next_number());
   snapshot.frames_per_second_in = figures.frames_per_second_in;
   snapshot.predictions_per_second = figures.predictions_per_second;
   snapshot.delay_p50_s = figures.delay_p50_s;
@@ -238,8 +237,7 @@ void RunningStream::WriteCheckpoint(const std::stop_token& stop, OnCheckpoint do
 
 absl::Status RunningStream::Label(std::int64_t frame_number, const ClientLabel& label) {
   MILLRACE_RETURN_IF_ERROR(TakesLabels());
-  const auto received = static_cast<std::int64_t>(source_->received());
-  return labels_->Add(frame_number, label, begin_.frames + received);
+  return labels_->Add(frame_number, label, source_->next_number());
 }
 
 absl::Status RunningStream::ReplaceSource(const ingest::SourceOptions& source) {
@@ -332,13 +330,13 @@ void RunningStream::TellWhetherItGaveUp() {
 }
 
 void RunningStream::Handle(const ingest::Frame& frame) {
-  frames_ = begin_.frames + frame.number + 1;
-  epochs_ = begin_.epochs + frame.epoch + 1;
+  frames_ = frame.number + 1;
+  epochs_ = frame.epoch + 1;
   figures_.RecordArrival(frame);
   figures_.RecordWork(learner_->worked(), options_.clock->Now());
   if (rate_) rate_->OnFrame(frame, source_->dropped());
   PushedFrame* const pushed = PushedFrameOf(frame.ticket);
-  if (pushed != nullptr) pushed->Numbered(begin_.frames + frame.number);
+  if (pushed != nullptr) pushed->Numbered(frame.number);
   if (const std::optional<DropReason> reason = WhyDropped(frame)) {
     ledger_.Dropped(*reason);
     if (pushed != nullptr) pushed->Dropped(*reason);
@@ -346,7 +344,7 @@ void RunningStream::Handle(const ingest::Frame& frame) {
   }
   // Before the admission, so that the label is never too late.
   if (pushed != nullptr && pushed->label()) {
-    pushed->Labelled(Label(begin_.frames + frame.number, *pushed->label()));
+    pushed->Labelled(Label(frame.number, *pushed->label()));
   }
   if (absl::Status admitted = Admit(frame); !admitted.ok()) FailLearner(admitted);
 }
@@ -374,7 +372,7 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
        .after_gap = frame.gaps > std::exchange(gaps_seen_, frame.gaps),
        .new_size = frame.size_changes > std::exchange(size_changes_seen_, frame.size_changes)});
   pipeline::PicturePair pair = PicturesOf(frame, pictures_per_sample());
-  if (labels_ != nullptr) pair.label = labels_->Begin(begin_.frames + frame.number, number);
+  if (labels_ != nullptr) pair.label = labels_->Begin(frame.number, number);
   absl::Status admitted = Guarded([&]() -> absl::Status {
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(pair));
     MILLRACE_CHECK(sample == number);
@@ -428,9 +426,8 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   const nanoseconds now = options_.clock->Now();
   const std::shared_ptr<ingest::FrameTicket> ticket = in_flight->frame.ticket;
   PredictionContext context = ContextOf(model);
-  Prediction described = PredictionOf(
-      *std::move(in_flight), std::move(model), std::move(context),
-      {.now = now, .received = static_cast<std::int64_t>(source_->received()), .begin = begin_});
+  Prediction described = PredictionOf(*std::move(in_flight), std::move(model), std::move(context),
+                                      {.now = now, .next_number = source_->next_number()});
   if (options_.compare) described.comparison = options_.compare(described);
   auto prediction = std::make_shared<const Prediction>(std::move(described));
   figures_.RecordPrediction(*prediction, now);

@@ -162,9 +162,6 @@ class RunningStream final : public CameraStream {
 
   Mutex replacing_;  // Held while a source replaces another and its state reports begin.
 
-  // Constant after Open(). The source's numbers, which start at 0, continue from here.
-  pipeline::SourcePosition begin_;
-
   // Constant after Open(); self-synchronized. Their threads call into the members above.
   std::unique_ptr<FrameLabels> labels_;  // Null: it learns without labels.
   std::unique_ptr<pipeline::Learner> learner_;

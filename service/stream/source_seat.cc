@@ -4,8 +4,11 @@
 
 namespace millrace::service {
 
-SourceSeat::SourceSeat(std::unique_ptr<ingest::Source> source, std::string uri)
-    : popped_{.source = std::move(source), .uri = std::move(uri), .past = {}}, line_{popped_} {}
+SourceSeat::SourceSeat(std::unique_ptr<ingest::Source> source, std::string uri,
+                       const pipeline::SourcePosition& start)
+    : first_number_(start.frames),
+      popped_{.source = std::move(source), .uri = std::move(uri), .past = {.epochs = start.epochs}},
+      line_{popped_} {}
 
 std::optional<ingest::Frame> SourceSeat::Pop() {
   do {
@@ -17,7 +20,7 @@ std::optional<ingest::Frame> SourceSeat::Pop() {
 }
 
 ingest::Frame SourceSeat::NumberedOn(ingest::Frame frame) {
-  frame.number += static_cast<std::int64_t>(popped_.past.received);
+  frame.number += first_number_ + static_cast<std::int64_t>(popped_.past.received);
   frame.epoch += popped_.past.epochs;
   gaps_ = frame.gaps += gaps_before_;
   size_changes_ = frame.size_changes += size_changes_before_;

@@ -3,7 +3,8 @@
 //   source 1 ─▶ queue ─┐ frames 0..41, epochs 0..1
 //   source 2 ─▶ queue ─┴▶ frames 42..., epochs 2...  ─▶ Pop()
 //
-// To the stream it is one source: frame numbers continue, and counts are sums.
+// To the stream it is one source: counts are sums. Each source numbers its frames from 0; only this
+// class renumbers them, after earlier sources and after earlier processes of the stream.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,17 @@
 #include "absl/status/status.h"
 #include "base/mutex.h"
 #include "ingest/source/source.h"
+#include "pipeline/learner/learner_safety.h"
 
 namespace millrace::service {
 
 /// One thread calls Pop(); all other functions are thread-safe.
 class SourceSeat {
  public:
-  /// `uri` is the URI of `source` without credentials.
-  SourceSeat(std::unique_ptr<ingest::Source> source, std::string uri);
+  /// `uri` is the URI of `source` without credentials. `start` gives the numbers of the first frame
+  /// and of its epoch.
+  SourceSeat(std::unique_ptr<ingest::Source> source, std::string uri,
+             const pipeline::SourcePosition& start = {});
 
   SourceSeat(const SourceSeat&) = delete;
   SourceSeat& operator=(const SourceSeat&) = delete;
@@ -44,18 +48,22 @@ class SourceSeat {
   [[nodiscard]] std::shared_ptr<ingest::PushEntry> push_entry() const ABSL_LOCKS_EXCLUDED(mu_) {
     return seated().source->push_entry();
   }
-  /// The status of the current source, but `epoch` counts over all sources.
+  /// The status of the current source, but `epoch` is numbered as the frames are.
   [[nodiscard]] ingest::SourceStatus status() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::string uri() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// As in FrameQueue, summed over all sources.
+  /// The number of the next frame to arrive.
+  [[nodiscard]] std::int64_t next_number() const ABSL_LOCKS_EXCLUDED(mu_) {
+    return first_number_ + static_cast<std::int64_t>(received());
+  }
+  /// As in FrameQueue, summed over all sources of this process.
   [[nodiscard]] std::uint64_t received() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::uint64_t dropped() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::uint64_t shut_out() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::size_t waiting() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  /// The totals of the earlier sources.
+  /// The totals of the earlier sources; `epochs` also counts those of earlier processes.
   struct Past {
     std::uint64_t received = 0;
     std::uint64_t dropped = 0;
@@ -74,6 +82,9 @@ class SourceSeat {
   /// one.
   [[nodiscard]] bool MoveOn() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] ingest::Frame NumberedOn(ingest::Frame frame);
+
+  // Constant after construction.
+  const std::int64_t first_number_;
 
   // Used by Pop()'s thread only: its source, which may already have been replaced.
   Seated popped_;

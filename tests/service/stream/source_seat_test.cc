@@ -76,6 +76,27 @@ TEST_F(SourceSeatTest, ASourceWithoutAFrameBeganNoEpoch) {
   EXPECT_EQ(seat_.Pop()->epoch, 0);
 }
 
+TEST_F(SourceSeatTest, NumbersContinueFromTheStartPosition) {
+  auto made = Make();
+  FakeSource* const first = made.get();
+  SourceSeat seat(std::move(made), "rtsp://camera/1", {.frames = 1000, .epochs = 4});
+  EXPECT_EQ(seat.next_number(), 1000);
+  EXPECT_EQ(seat.status().epoch, 4);
+  first->Push();
+  EXPECT_EQ(seat.next_number(), 1001);
+  EXPECT_EQ(seat.received(), 1u) << "a count of this process";
+  auto next = Make();
+  FakeSource* const second = next.get();
+  ASSERT_TRUE(seat.Replace(std::move(next), "rtsp://camera/2").ok());
+  second->Push();
+  const auto frame = seat.Pop();
+  EXPECT_EQ(frame->number, 1000);
+  EXPECT_EQ(frame->epoch, 4);
+  const auto of_second = seat.Pop();
+  EXPECT_EQ(of_second->number, 1001);
+  EXPECT_EQ(of_second->epoch, 5);
+}
+
 TEST_F(SourceSeatTest, GapsOfTheSourceBeforeStayCounted) {
   first_->Push();
   first_->Push(ingest::NoPredecessor::kGap);
