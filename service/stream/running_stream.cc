@@ -75,9 +75,9 @@ absl::Status RunningStream::OpenParts(const std::stop_token& stop) {
   ingest::SourceOptions first = options_.config.source;
   first.stop = stop;
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<ingest::Source> source,
-                            OpenSource(std::move(first), states_.Add()));
-  source_ = std::make_unique<SourceSeat>(std::move(source), ShownUri(options_.config.source),
-                                         learner_->resumption().position);
+                            OpenSource(std::move(first), source_state_.Add()));
+  source_ = std::make_unique<ReplaceableSource>(std::move(source), ShownUri(options_.config.source),
+                                                learner_->resumption().position);
   SetPace(options_.config.source);
   if (options_.config.learner.schedule == "auto") {
     rate_.emplace(options_.config.name, *learner_);
@@ -88,9 +88,9 @@ absl::Status RunningStream::OpenParts(const std::stop_token& stop) {
 }
 
 absl::StatusOr<std::unique_ptr<ingest::Source>> RunningStream::OpenSource(
-    ingest::SourceOptions source, SeatedStates::Number number) {
+    ingest::SourceOptions source, ActiveSourceState::Number number) {
   source.stream = options_.config.name;
-  source.on_state = states_.Of(number);
+  source.on_state = source_state_.ReporterOf(number);
   return options_.open_source(source);
 }
 
@@ -241,19 +241,19 @@ absl::Status RunningStream::Label(std::int64_t frame_number, const ClientLabel& 
 }
 
 absl::Status RunningStream::ReplaceSource(const ingest::SourceOptions& source) {
-  const SeatedStates::Number number = states_.Add();
+  const ActiveSourceState::Number number = source_state_.Add();
   absl::StatusOr<std::unique_ptr<ingest::Source>> opened = OpenSource(source, number);
   absl::Status replaced = opened.status();
   if (opened.ok()) {
     const MutexLock lock(replacing_);
     replaced = source_->Replace(*std::move(opened), ShownUri(source));
     if (replaced.ok()) {
-      states_.Seat(number);
+      source_state_.Activate(number);
       SetPace(source);
     }
   }
   if (replaced.ok()) return replaced;
-  states_.Forget(number);
+  source_state_.Forget(number);
   return Named(options_.config.name, replaced);
 }
 

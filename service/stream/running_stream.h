@@ -41,13 +41,13 @@
 #include "service/frames/prediction_ring.h"
 #include "service/frames/recent_figures.h"
 #include "service/overload/overload_watch.h"
+#include "service/stream/active_source_state.h"
 #include "service/stream/camera_stream.h"
 #include "service/stream/checkpoint_requests.h"
 #include "service/stream/learner_controls.h"
 #include "service/stream/learner_life.h"
 #include "service/stream/rate_keeper.h"
-#include "service/stream/seated_states.h"
-#include "service/stream/source_seat.h"
+#include "service/stream/replaceable_source.h"
 
 namespace millrace::service {
 
@@ -57,7 +57,7 @@ class RunningStream final : public CameraStream {
   explicit RunningStream(Options options)
       : options_(std::move(options)),
         ring_(options_.ring_capacity),
-        states_(options_.on_source_state),
+        source_state_(options_.on_source_state),
         controls_(options_.config.name, options_.config.learner.learning.policy),
         life_(options_.config.name, options_.on_learner_state),
         checkpoints_(options_.config.name),
@@ -107,7 +107,7 @@ class RunningStream final : public CameraStream {
  private:
   [[nodiscard]] absl::Status OpenParts(const std::stop_token& stop);
   [[nodiscard]] absl::StatusOr<std::unique_ptr<ingest::Source>> OpenSource(
-      ingest::SourceOptions source, SeatedStates::Number number);
+      ingest::SourceOptions source, ActiveSourceState::Number number);
   void GoOnFrom(const pipeline::Resumption& resumption);
   void OpenLabels();
   void SetPace(const ingest::SourceOptions& source);
@@ -147,7 +147,7 @@ class RunningStream final : public CameraStream {
   FramesInFlight in_flight_;
   RecentFigures figures_;
   std::atomic<bool> stopping_ = false;
-  SeatedStates states_;
+  ActiveSourceState source_state_;
   LearnerControls controls_;
   LearnerLife life_;
   CheckpointRequests checkpoints_;
@@ -165,7 +165,7 @@ class RunningStream final : public CameraStream {
   // Constant after Open(); self-synchronized. Their threads call into the members above.
   std::unique_ptr<FrameLabels> labels_;  // Null: it learns without labels.
   std::unique_ptr<pipeline::Learner> learner_;
-  std::unique_ptr<SourceSeat> source_;
+  std::unique_ptr<ReplaceableSource> source_;
 
   // Used by the learner's thread only.
   std::int64_t roll_backs_logged_ = 0;

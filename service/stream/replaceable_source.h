@@ -21,15 +21,15 @@
 namespace millrace::service {
 
 /// One thread calls Pop(); all other functions are thread-safe.
-class SourceSeat {
+class ReplaceableSource {
  public:
   /// `uri` is the URI of `source` without credentials. `start` gives the numbers of the first frame
   /// and of its epoch.
-  SourceSeat(std::unique_ptr<ingest::Source> source, std::string uri,
-             const pipeline::SourcePosition& start = {});
+  ReplaceableSource(std::unique_ptr<ingest::Source> source, std::string uri,
+                    const pipeline::SourcePosition& start = {});
 
-  SourceSeat(const SourceSeat&) = delete;
-  SourceSeat& operator=(const SourceSeat&) = delete;
+  ReplaceableSource(const ReplaceableSource&) = delete;
+  ReplaceableSource& operator=(const ReplaceableSource&) = delete;
 
   /// Waits for the oldest frame. Returns nullopt after the source has ended for good and its queue
   /// is empty.
@@ -46,7 +46,7 @@ class SourceSeat {
 
   /// The entry of the current source.
   [[nodiscard]] std::shared_ptr<ingest::PushEntry> push_entry() const ABSL_LOCKS_EXCLUDED(mu_) {
-    return seated().source->push_entry();
+    return current().source->push_entry();
   }
   /// The status of the current source, but `epoch` is numbered as the frames are.
   [[nodiscard]] ingest::SourceStatus status() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -70,24 +70,24 @@ class SourceSeat {
     std::uint64_t shut_out = 0;
     std::int64_t epochs = 0;
   };
-  struct Seated {
+  struct Entry {
     std::shared_ptr<ingest::Source> source;  // Shared with the thread in Pop().
     std::string uri;
     Past past;
   };
 
-  [[nodiscard]] static Past After(const Seated& seated);
-  [[nodiscard]] Seated seated() const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] static Past After(const Entry& entry);
+  [[nodiscard]] Entry current() const ABSL_LOCKS_EXCLUDED(mu_);
   /// Waits for a running Replace(), then continues with the next source. Returns whether there is
   /// one.
-  [[nodiscard]] bool MoveOn() ABSL_LOCKS_EXCLUDED(mu_);
-  [[nodiscard]] ingest::Frame NumberedOn(ingest::Frame frame);
+  [[nodiscard]] bool Advance() ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] ingest::Frame Renumbered(ingest::Frame frame);
 
   // Constant after construction.
   const std::int64_t first_number_;
 
   // Used by Pop()'s thread only: its source, which may already have been replaced.
-  Seated popped_;
+  Entry popped_;
   std::int64_t gaps_before_ = 0;
   std::int64_t size_changes_before_ = 0;
   std::int64_t gaps_ = 0;
@@ -96,7 +96,7 @@ class SourceSeat {
   mutable Mutex mu_;
   CondVar changed_;
   // From the source of Pop() to the current source, in order.
-  std::deque<Seated> line_ ABSL_GUARDED_BY(mu_);
+  std::deque<Entry> sources_ ABSL_GUARDED_BY(mu_);
   bool changing_ ABSL_GUARDED_BY(mu_) = false;
   bool over_ ABSL_GUARDED_BY(mu_) = false;
 };

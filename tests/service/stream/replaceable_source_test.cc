@@ -1,4 +1,4 @@
-#include "service/stream/source_seat.h"
+#include "service/stream/replaceable_source.h"
 
 #include <thread>
 #include <vector>
@@ -12,119 +12,119 @@
 namespace millrace::service {
 namespace {
 
-class SourceSeatTest : public ::testing::Test {
+class ReplaceableSourceTest : public ::testing::Test {
  protected:
-  /// A source that the test pushes to, as long as the seat has it.
+  /// A source that the test pushes to, as long as it is in use.
   std::unique_ptr<FakeSource> Make() {
     return std::make_unique<FakeSource>(ingest::SourceOptions{.uri = "", .queue_capacity = 64},
                                         clock_);
   }
 
-  /// Another source takes the seat.
+  /// Another source replaces the current one.
   FakeSource* Replace(const std::string& uri = "rtsp://camera/2") {
     std::unique_ptr<FakeSource> next = Make();
     FakeSource* const raw = next.get();
-    EXPECT_TRUE(seat_.Replace(std::move(next), uri).ok());
+    EXPECT_TRUE(source_.Replace(std::move(next), uri).ok());
     return raw;
   }
 
   FakeClock clock_;
   std::unique_ptr<FakeSource> made_ = Make();
   FakeSource* const first_ = made_.get();
-  SourceSeat seat_{std::move(made_), "rtsp://camera/1"};
+  ReplaceableSource source_{std::move(made_), "rtsp://camera/1"};
 };
 
-TEST_F(SourceSeatTest, FramesAreNumberedOnInANewEpochAndTheFirstHasNoPredecessor) {
+TEST_F(ReplaceableSourceTest, FramesAreNumberedOnInANewEpochAndTheFirstHasNoPredecessor) {
   first_->Push();
   first_->Reconnect();
   first_->Push();
-  EXPECT_EQ(seat_.Pop()->number, 0);
+  EXPECT_EQ(source_.Pop()->number, 0);
   FakeSource* const second = Replace();
   second->Push();
   second->Push();
 
-  const auto waiting = seat_.Pop();
+  const auto waiting = source_.Pop();
   EXPECT_EQ(waiting->number, 1) << "a frame that waited comes first";
   EXPECT_EQ(waiting->epoch, 1);
-  const auto first = seat_.Pop();
+  const auto first = source_.Pop();
   EXPECT_EQ(first->number, 2);
   EXPECT_EQ(first->epoch, 2);
   EXPECT_EQ(first->previous, nullptr);
-  const auto next = seat_.Pop();
+  const auto next = source_.Pop();
   EXPECT_EQ(next->number, 3);
   EXPECT_EQ(next->epoch, 2);
   EXPECT_NE(next->previous, nullptr);
 }
 
-TEST_F(SourceSeatTest, CountsAreThoseOfAllSources) {
+TEST_F(ReplaceableSourceTest, CountsAreThoseOfAllSources) {
   first_->Push();
   FakeSource* const second = Replace();
-  EXPECT_EQ(seat_.received(), 1u);
+  EXPECT_EQ(source_.received(), 1u);
   second->Push();
   second->Push();
-  EXPECT_EQ(seat_.received(), 3u);
-  EXPECT_EQ(seat_.uri(), "rtsp://camera/2");
-  EXPECT_EQ(seat_.status().epoch, 1);
-  seat_.Stop();
+  EXPECT_EQ(source_.received(), 3u);
+  EXPECT_EQ(source_.uri(), "rtsp://camera/2");
+  EXPECT_EQ(source_.status().epoch, 1);
+  source_.Stop();
   second->Push();
-  EXPECT_EQ(seat_.shut_out(), 1u);
+  EXPECT_EQ(source_.shut_out(), 1u);
 }
 
-TEST_F(SourceSeatTest, ASourceWithoutAFrameBeganNoEpoch) {
+TEST_F(ReplaceableSourceTest, ASourceWithoutAFrameBeganNoEpoch) {
   FakeSource* const second = Replace();
   second->Push();
-  EXPECT_EQ(seat_.Pop()->epoch, 0);
+  EXPECT_EQ(source_.Pop()->epoch, 0);
 }
 
-TEST_F(SourceSeatTest, NumbersContinueFromTheStartPosition) {
+TEST_F(ReplaceableSourceTest, NumbersContinueFromTheStartPosition) {
   auto made = Make();
   FakeSource* const first = made.get();
-  SourceSeat seat(std::move(made), "rtsp://camera/1", {.frames = 1000, .epochs = 4});
-  EXPECT_EQ(seat.next_number(), 1000);
-  EXPECT_EQ(seat.status().epoch, 4);
+  ReplaceableSource source(std::move(made), "rtsp://camera/1", {.frames = 1000, .epochs = 4});
+  EXPECT_EQ(source.next_number(), 1000);
+  EXPECT_EQ(source.status().epoch, 4);
   first->Push();
-  EXPECT_EQ(seat.next_number(), 1001);
-  EXPECT_EQ(seat.received(), 1u) << "a count of this process";
+  EXPECT_EQ(source.next_number(), 1001);
+  EXPECT_EQ(source.received(), 1u) << "a count of this process";
   auto next = Make();
   FakeSource* const second = next.get();
-  ASSERT_TRUE(seat.Replace(std::move(next), "rtsp://camera/2").ok());
+  ASSERT_TRUE(source.Replace(std::move(next), "rtsp://camera/2").ok());
   second->Push();
-  const auto frame = seat.Pop();
+  const auto frame = source.Pop();
   EXPECT_EQ(frame->number, 1000);
   EXPECT_EQ(frame->epoch, 4);
-  const auto of_second = seat.Pop();
+  const auto of_second = source.Pop();
   EXPECT_EQ(of_second->number, 1001);
   EXPECT_EQ(of_second->epoch, 5);
 }
 
-TEST_F(SourceSeatTest, GapsOfTheSourceBeforeStayCounted) {
+TEST_F(ReplaceableSourceTest, GapsOfTheSourceBeforeStayCounted) {
   first_->Push();
   first_->Push(ingest::NoPredecessor::kGap);
   FakeSource* const second = Replace();
   second->Push();
-  EXPECT_EQ(seat_.Pop()->gaps, 0);
-  EXPECT_EQ(seat_.Pop()->gaps, 1);
-  EXPECT_EQ(seat_.Pop()->gaps, 1) << "another source is no gap";
+  EXPECT_EQ(source_.Pop()->gaps, 0);
+  EXPECT_EQ(source_.Pop()->gaps, 1);
+  EXPECT_EQ(source_.Pop()->gaps, 1) << "another source is no gap";
 }
 
-TEST_F(SourceSeatTest, EndsWithTheSourceThatSitsThereAndTakesNoMoreThen) {
+TEST_F(ReplaceableSourceTest, EndsWithTheCurrentSourceAndTakesNoMoreThen) {
   FakeSource* const second = Replace();
   second->Push();
   second->End();
-  EXPECT_TRUE(seat_.Pop());
-  EXPECT_FALSE(seat_.Pop());
-  EXPECT_TRUE(absl::IsFailedPrecondition(seat_.Replace(Make(), "")));
+  EXPECT_TRUE(source_.Pop());
+  EXPECT_FALSE(source_.Pop());
+  EXPECT_TRUE(absl::IsFailedPrecondition(source_.Replace(Make(), "")));
 }
 
-TEST_F(SourceSeatTest, OnceStoppedTakesNoMore) {
-  seat_.Stop();
-  EXPECT_FALSE(seat_.Pop());
-  EXPECT_TRUE(absl::IsFailedPrecondition(seat_.Replace(Make(), "")));
+TEST_F(ReplaceableSourceTest, OnceStoppedTakesNoMore) {
+  source_.Stop();
+  EXPECT_FALSE(source_.Pop());
+  EXPECT_TRUE(absl::IsFailedPrecondition(source_.Replace(Make(), "")));
 }
 
 // A source may take long to stop: the stream is stopped meanwhile.
-TEST_F(SourceSeatTest, OneThatComesAsTheSeatIsStoppedIsStoppedToo) {
-  SourceSeat* known = nullptr;
+TEST_F(ReplaceableSourceTest, OneThatComesAsItIsStoppedIsStoppedToo) {
+  ReplaceableSource* known = nullptr;
   auto slow = std::make_unique<FakeSource>(
       ingest::SourceOptions{.uri = "",
                             .on_state =
@@ -132,8 +132,8 @@ TEST_F(SourceSeatTest, OneThatComesAsTheSeatIsStoppedIsStoppedToo) {
                                   if (state == ingest::SourceState::kStopped) known->Stop();
                                 }},
       clock_);
-  SourceSeat seat(std::move(slow), "rtsp://camera/1");
-  known = &seat;
+  ReplaceableSource source(std::move(slow), "rtsp://camera/1");
+  known = &source;
   std::vector<ingest::SourceState> next_was;
   auto next = std::make_unique<FakeSource>(
       ingest::SourceOptions{
@@ -141,26 +141,26 @@ TEST_F(SourceSeatTest, OneThatComesAsTheSeatIsStoppedIsStoppedToo) {
           .on_state = [&next_was](ingest::SourceState state,
                                   const absl::Status& /*cause*/) { next_was.push_back(state); }},
       clock_);
-  EXPECT_TRUE(absl::IsFailedPrecondition(seat.Replace(std::move(next), "rtsp://camera/2")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(source.Replace(std::move(next), "rtsp://camera/2")));
   EXPECT_THAT(next_was,
               testing::ElementsAre(ingest::SourceState::kStreaming, ingest::SourceState::kStopped));
-  EXPECT_EQ(seat.uri(), "rtsp://camera/1");
-  EXPECT_FALSE(seat.Pop());
+  EXPECT_EQ(source.uri(), "rtsp://camera/1");
+  EXPECT_FALSE(source.Pop());
 }
 
 // The learner's thread waits in Pop() all the while, and sees every frame once.
-TEST_F(SourceSeatTest, SourcesMayChangeWhileSomebodyWaitsForFrames) {
+TEST_F(ReplaceableSourceTest, SourcesMayChangeWhileSomebodyWaitsForFrames) {
   constexpr int kSources = 50;
   std::vector<std::int64_t> numbers;
   std::jthread learner([&] {
-    while (const auto frame = seat_.Pop()) numbers.push_back(frame->number);
+    while (const auto frame = source_.Pop()) numbers.push_back(frame->number);
   });
   FakeSource* source = first_;
   for (int i = 0; i < kSources; ++i) {
     source->Push();
     source = Replace();
   }
-  seat_.Stop();
+  source_.Stop();
   learner.join();
   ASSERT_EQ(numbers.size(), static_cast<std::size_t>(kSources));
   for (int i = 0; i < kSources; ++i) EXPECT_EQ(numbers[i], i);

@@ -5,7 +5,7 @@
 //
 //   source 0   connecting, streaming ............ stopped │
 //   source 1              (connecting, streaming)         │ streaming, stalled ...
-//                                                       Seat(1)
+//                                                     Activate(1)
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,25 @@
 namespace millrace::service {
 
 /// Forwards the states of the current source. Thread-safe. Must outlive the sources.
-class SeatedStates {
+class ActiveSourceState {
  public:
-  using Tell = std::function<void(ingest::SourceState, const absl::Status& cause)>;
+  using OnState = std::function<void(ingest::SourceState, const absl::Status& cause)>;
   /// Identifies a source, or an attempt to open one.
   using Number = std::int64_t;
 
-  /// `tell` is called in the order of the states, under a lock: it must return quickly and not call
-  /// back. May be empty.
-  explicit SeatedStates(Tell tell) : tell_(std::move(tell)) {}
+  /// `on_state` is called in the order of the states, under a lock: it must return quickly and not
+  /// call back. May be empty.
+  explicit ActiveSourceState(OnState on_state) : on_state_(std::move(on_state)) {}
 
-  SeatedStates(const SeatedStates&) = delete;
-  SeatedStates& operator=(const SeatedStates&) = delete;
+  ActiveSourceState(const ActiveSourceState&) = delete;
+  ActiveSourceState& operator=(const ActiveSourceState&) = delete;
 
   /// A number for a source that will be opened. The first one, 0, is current from the beginning.
   [[nodiscard]] Number Add() ABSL_LOCKS_EXCLUDED(mu_);
   /// The function for the source's SourceOptions::on_state.
-  [[nodiscard]] Tell Of(Number source);
+  [[nodiscard]] OnState ReporterOf(Number source);
   /// Makes `source` current: reports its present state now, and each later one.
-  void Seat(Number source) ABSL_LOCKS_EXCLUDED(mu_);
+  void Activate(Number source) ABSL_LOCKS_EXCLUDED(mu_);
   /// Removes a source that could not be opened or does not become current.
   void Forget(Number source) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -48,15 +48,15 @@ class SeatedStates {
     absl::Status cause = {};
   };
 
-  void Is(Number source, ingest::SourceState state, const absl::Status& cause)
+  void Report(Number source, ingest::SourceState state, const absl::Status& cause)
       ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
-  const Tell tell_;
+  const OnState on_state_;
 
-  Mutex mu_;  // Held during `tell`.
+  Mutex mu_;  // Held during `on_state`.
   Number added_ ABSL_GUARDED_BY(mu_) = 0;
-  Number seated_ ABSL_GUARDED_BY(mu_) = 0;
+  Number active_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<Number, State> waiting_ ABSL_GUARDED_BY(mu_);  // Of sources that may become current.
 };
 
