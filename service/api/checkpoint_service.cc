@@ -24,7 +24,7 @@ absl::Status Named(const Request& request) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> PathOf(const Streams& streams, const std::string& stream,
+absl::StatusOr<std::string> PathOf(const StreamRegistry& streams, const std::string& stream,
                                    const std::string& name) {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(stream));
   const StreamConfig config = served->config();
@@ -32,7 +32,7 @@ absl::StatusOr<std::string> PathOf(const Streams& streams, const std::string& st
   return absl::StrCat(FolderOf(config), "/", name);
 }
 
-absl::StatusOr<CheckpointDownload::What> Downloaded(const Streams& streams,
+absl::StatusOr<CheckpointDownload::What> Downloaded(const StreamRegistry& streams,
                                                     const v1::DownloadCheckpointRequest& request) {
   MILLRACE_RETURN_IF_ERROR(Named(request));
   MILLRACE_ASSIGN_OR_RETURN(const std::string path,
@@ -88,7 +88,7 @@ absl::StatusOr<v1::RestoreCheckpointResponse> CheckpointService::Restore(
   MILLRACE_RETURN_IF_ERROR(Named(request));
   MILLRACE_ASSIGN_OR_RETURN(
       const pipeline::CheckpointInfo restored,
-      control_.Restore({.name = request.stream(), .stop = stop}, request.name()));
+      changes_.Restore({.name = request.stream(), .stop = stop}, request.name()));
   v1::RestoreCheckpointResponse response;
   ToMessage(request.stream(), restored, *response.mutable_checkpoint());
   return response;
@@ -110,7 +110,7 @@ absl::StatusOr<v1::DeleteCheckpointResponse> CheckpointService::Delete(
                               PathOf(streams_, request.stream(), request.name()));
     return pipeline::RemoveCheckpoint(path);
   };
-  MILLRACE_RETURN_IF_ERROR(control_.WithoutChange(request.stream(), stop, remove));
+  MILLRACE_RETURN_IF_ERROR(changes_.WithoutChange(request.stream(), stop, remove));
   return v1::DeleteCheckpointResponse();
 }
 

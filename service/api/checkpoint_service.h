@@ -3,8 +3,8 @@
 
 #include "absl/status/statusor.h"
 #include "millrace/v1/checkpoint_service.grpc.pb.h"
-#include "service/registry/stream_control.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_changes.h"
+#include "service/registry/stream_registry.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
 #include "service/rpc/streaming_calls.h"
@@ -22,11 +22,12 @@ using CheckpointMethods =
 /// Only translates requests. Thread-safe. Its arguments must outlive it.
 class CheckpointService final : public CheckpointMethods {
  public:
-  CheckpointService(const Streams& streams, StreamControl& control, CallThread& control_thread,
+  CheckpointService(const StreamRegistry& streams, StreamChanges& changes,
+                    CallThread& control_thread,
                     StreamingCalls& calls, const Admission& admission)
       : guard_(v1::CheckpointService::service_full_name(), admission),
         streams_(streams),
-        control_(control),
+        changes_(changes),
         control_thread_(control_thread),
         calls_(calls) {}
 
@@ -56,8 +57,8 @@ class CheckpointService final : public CheckpointMethods {
 
   // Constant after construction.
   const Guard guard_;
-  const Streams& streams_;
-  StreamControl& control_;
+  const StreamRegistry& streams_;
+  StreamChanges& changes_;
 
   // Self-synchronized.
   CallThread& control_thread_;

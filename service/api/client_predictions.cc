@@ -94,7 +94,7 @@ absl::StatusOr<v1::PredictResponse> OfSeveral(CameraStream& stream,
 
 }  // namespace
 
-absl::StatusOr<v1::PredictResponse> AnswerPredict(const Streams& streams,
+absl::StatusOr<v1::PredictResponse> AnswerPredict(const StreamRegistry& streams,
                                                   const v1::PredictRequest& request,
                                                   std::chrono::nanoseconds came,
                                                   const std::stop_token& stop) {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "millrace/v1/prediction_service.pb.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMaxAnswerBytes = std::int64_t{48} << 20;
 /// Predicts the samples of `request` on the calling thread. `came`: the arrival time of the request
 /// on the monotonic clock. INVALID_ARGUMENT names each wrong sample and picture, or the exceeded
 /// limit. Otherwise fails as MakeSample() and PredictSample() do. Thread-safe.
-[[nodiscard]] absl::StatusOr<v1::PredictResponse> AnswerPredict(const Streams& streams,
+[[nodiscard]] absl::StatusOr<v1::PredictResponse> AnswerPredict(const StreamRegistry& streams,
                                                                 const v1::PredictRequest& request,
                                                                 std::chrono::nanoseconds came,
                                                                 const std::stop_token& stop);

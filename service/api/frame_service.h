@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/v1/frame_service.grpc.pb.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 #include "service/rpc/guard.h"
 #include "service/rpc/streaming_calls.h"
 
@@ -13,7 +13,7 @@ namespace millrace::service {
 class FrameService final
     : public RawMethods<v1::FrameService::Service, v1::FrameService::WithRawCallbackMethod_Push> {
  public:
-  FrameService(const Streams& streams, StreamingCalls& calls, const Admission& admission)
+  FrameService(const StreamRegistry& streams, StreamingCalls& calls, const Admission& admission)
       : guard_(v1::FrameService::service_full_name(), admission),
         streams_(streams),
         calls_(calls) {}
@@ -23,7 +23,7 @@ class FrameService final
  private:
   // Constant after construction.
   const Guard guard_;
-  const Streams& streams_;
+  const StreamRegistry& streams_;
 
   // Self-synchronized.
   StreamingCalls& calls_;

@@ -14,7 +14,7 @@ namespace {
 // Each label has an outcome with text. A response must fit into the clients' limit of 4 MiB.
 constexpr int kMaxLabels = 4096;
 
-absl::StatusOr<v1::AddLabelsResponse> Add(const Streams& streams,
+absl::StatusOr<v1::AddLabelsResponse> Add(const StreamRegistry& streams,
                                           const v1::AddLabelsRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(request.stream()));
   CameraStream* const stream = served->stream.get();

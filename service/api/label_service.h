@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/v1/label_service.grpc.pb.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
 
@@ -14,7 +14,7 @@ class LabelService final : public RawMethods<v1::LabelService::Service,
                                              v1::LabelService::WithRawCallbackMethod_AddLabels> {
  public:
   /// `labels`: the threads that parse requests and pass on the labels.
-  LabelService(const Streams& streams, CallThread& labels, const Admission& admission)
+  LabelService(const StreamRegistry& streams, CallThread& labels, const Admission& admission)
       : guard_(v1::LabelService::service_full_name(), admission),
         streams_(streams),
         labels_(labels) {}
@@ -26,7 +26,7 @@ class LabelService final : public RawMethods<v1::LabelService::Service,
  private:
   // Constant after construction.
   const Guard guard_;
-  const Streams& streams_;
+  const StreamRegistry& streams_;
 
   // Self-synchronized.
   CallThread& labels_;

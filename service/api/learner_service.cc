@@ -139,7 +139,7 @@ grpc::ServerUnaryReactor* LearnerService::ResetLearner(grpc::CallbackServerConte
       [this](const auto& asked,
              const std::stop_token& stop) -> absl::StatusOr<v1::ResetLearnerResponse> {
         MILLRACE_ASSIGN_OR_RETURN(const SharedStream reset,
-                                  control_.Reset({.name = asked.stream(), .stop = stop}));
+                                  changes_.Reset({.name = asked.stream(), .stop = stop}));
         v1::ResetLearnerResponse anew;
         ToMessage(*reset->stream, *anew.mutable_learner());
         return anew;

@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "millrace/v1/learner_service.grpc.pb.h"
-#include "service/registry/stream_control.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_changes.h"
+#include "service/registry/stream_registry.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
 
@@ -24,11 +24,11 @@ using LearnerMethods =
 /// Only translates requests. Thread-safe. Its arguments must outlive it.
 class LearnerService final : public LearnerMethods {
  public:
-  LearnerService(const Streams& streams, StreamControl& control, CallThread& control_thread,
+  LearnerService(const StreamRegistry& streams, StreamChanges& changes, CallThread& control_thread,
                  const Admission& admission)
       : guard_(v1::LearnerService::service_full_name(), admission),
         streams_(streams),
-        control_(control),
+        changes_(changes),
         control_thread_(control_thread) {}
 
   grpc::ServerUnaryReactor* GetLearner(grpc::CallbackServerContext* context,
@@ -61,8 +61,8 @@ class LearnerService final : public LearnerMethods {
 
   // Constant after construction.
   const Guard guard_;
-  const Streams& streams_;
-  StreamControl& control_;
+  const StreamRegistry& streams_;
+  StreamChanges& changes_;
   CallThread& control_thread_;
 };
 

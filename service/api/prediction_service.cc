@@ -30,7 +30,7 @@ absl::Status NoPredictionYet(const v1::StreamStatus& status) {
                  absl::UnavailableError(absl::StrCat(words, "; try again")));
 }
 
-absl::StatusOr<v1::GetLatestResponse> Latest(const Streams& streams,
+absl::StatusOr<v1::GetLatestResponse> Latest(const StreamRegistry& streams,
                                              const v1::GetLatestRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(request.stream()));
   const std::shared_ptr<const Prediction> newest = served->stream->ring().Newest();

@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "millrace/v1/prediction_service.grpc.pb.h"
-#include "service/registry/stream_events.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_event_log.h"
+#include "service/registry/stream_registry.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
 #include "service/rpc/streaming_calls.h"
@@ -24,9 +24,9 @@ using PredictionMethods = RawMethods<v1::PredictionService::Service,
 class PredictionService final : public PredictionMethods {
  public:
   struct Parts {
-    const Streams& streams;
+    const StreamRegistry& streams;
     /// The events that subscribers get as status messages.
-    const StreamEvents& events;
+    const StreamEventLog& events;
     StreamingCalls& calls;
     /// The threads on which Predict() parses and computes.
     CallThread& questions;

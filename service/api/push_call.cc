@@ -33,7 +33,7 @@ absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
 
 }  // namespace
 
-PushCall::PushCall(const Streams& streams, StreamingCalls& calls)
+PushCall::PushCall(const StreamRegistry& streams, StreamingCalls& calls)
     : StreamWriter(calls),
       streams_(streams),
       outbox_(std::make_shared<PushOutbox>([this] { Wake(); })) {}

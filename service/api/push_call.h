@@ -21,7 +21,7 @@
 #include "ingest/source/push_entry.h"
 #include "millrace/v1/frame_service.pb.h"
 #include "service/api/push_outbox.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 #include "service/rpc/stream_writer.h"
 #include "service/wire/wire.h"
 
@@ -34,7 +34,7 @@ class PushCall final
                           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
   /// `streams` must outlive it, and `calls` must outlive its OnDone(). Call Begin() next.
-  PushCall(const Streams& streams, StreamingCalls& calls);
+  PushCall(const StreamRegistry& streams, StreamingCalls& calls);
 
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -71,7 +71,7 @@ class PushCall final
                                       const std::shared_ptr<PushedFrame>& ticket);
 
   // Constant after construction.
-  const Streams& streams_;
+  const StreamRegistry& streams_;
 
   // Self-synchronized.
   const std::shared_ptr<PushOutbox> outbox_;

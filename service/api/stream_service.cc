@@ -65,7 +65,7 @@ absl::StatusOr<v1::CreateStreamResponse> StreamService::Create(
   MILLRACE_ASSIGN_OR_RETURN(StreamConfig config, ParseStreamEntry(entry, kField, rules->defaults));
   MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, rules->sources, "{}"));
   config.learner.stop = config.source.stop = std::move(stop);
-  MILLRACE_ASSIGN_OR_RETURN(const SharedStream created, api_.control->Create(config));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream created, api_.changes->Create(config));
   LogChange(client, config.name, "added it");
   v1::CreateStreamResponse response;
   ToMessage(*created, *response.mutable_stream());
@@ -128,7 +128,7 @@ absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(
   config.learner.stop = config.source.stop = stop;
   MILLRACE_ASSIGN_OR_RETURN(
       const SharedStream updated,
-      api_.control->Update(
+      api_.changes->Update(
           {.name = request.stream(), .etag = request.etag(), .stop = std::move(stop)}, config,
           request.allow_reset()));
   LogChange(client, config.name, WhatChanged(before, config));
@@ -153,7 +153,7 @@ absl::StatusOr<v1::DeleteStreamResponse> StreamService::Delete(
   MILLRACE_RETURN_IF_ERROR(Required(request.stream()));
   MILLRACE_ASSIGN_OR_RETURN(
       const SharedStream deleted,
-      api_.control->Delete({.name = request.stream(), .etag = request.etag(), .stop = stop}));
+      api_.changes->Delete({.name = request.stream(), .etag = request.etag(), .stop = stop}));
   LogChange(client, request.stream(), "deleted it");
   v1::DeleteStreamResponse response;
   ToMessage(*deleted, *response.mutable_stream());

@@ -9,9 +9,9 @@
 #include "service/access/call_counts.h"
 #include "service/health/liveness.h"
 #include "service/registry/client_rules.h"
-#include "service/registry/stream_control.h"
-#include "service/registry/stream_events.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_changes.h"
+#include "service/registry/stream_event_log.h"
+#include "service/registry/stream_registry.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
 #include "service/rpc/streaming_calls.h"
@@ -20,9 +20,9 @@ namespace millrace::service {
 
 /// The objects that the API uses. All must outlive the server.
 struct StreamApi {
-  Streams* streams = nullptr;
-  StreamEvents* events = nullptr;
-  StreamControl* control = nullptr;
+  StreamRegistry* streams = nullptr;
+  StreamEventLog* events = nullptr;
+  StreamChanges* changes = nullptr;
   /// The source of the process's liveness in health checks.
   Liveness* liveness = nullptr;
   const ClientRules* rules = nullptr;

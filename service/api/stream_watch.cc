@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error_reason.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 #include "service/wire/wire_states.h"
 #include "service/wire/wire_time.h"
 
@@ -45,7 +45,7 @@ void ToMessage(const StreamEvent& event, v1::StreamEvent& message) {
 
 }  // namespace
 
-absl::StatusOr<StreamWatch::Place> StreamWatch::PlaceIn(const StreamEvents& events,
+absl::StatusOr<StreamWatch::Place> StreamWatch::PlaceIn(const StreamEventLog& events,
                                                         const std::string& stream) {
   Place place{.stream = stream};
   place.cursor = events.Watch(stream, place.now);
@@ -57,7 +57,7 @@ absl::StatusOr<StreamWatch::Place> StreamWatch::PlaceIn(const StreamEvents& even
   return place;
 }
 
-StreamWatch::StreamWatch(const StreamEvents& events, Place place, StreamingCalls& calls)
+StreamWatch::StreamWatch(const StreamEventLog& events, Place place, StreamingCalls& calls)
     : StreamWriter(calls),
       events_(events),
       stream_(std::move(place.stream)),
@@ -72,7 +72,7 @@ StreamWatch::Step StreamWatch::Advance(v1::WatchStreamsResponse& message, absl::
     return Step::kMessage;
   }
   if (deleted_) return Step::kEnd;
-  const StreamEvents::Read next = events_.Next(cursor_, stream_);
+  const StreamEventLog::Read next = events_.Next(cursor_, stream_);
   missed_ += next.missed;
   if (next.gone) return Step::kEnd;
   if (next.over) {

@@ -8,8 +8,8 @@
 
 namespace millrace::service {
 
-HealthReporter::HealthReporter(Options options, HealthStatuses& statuses, const Streams& streams,
-                               Liveness& liveness)
+HealthReporter::HealthReporter(Options options, HealthStatuses& statuses,
+                               const StreamRegistry& streams, Liveness& liveness)
     : options_(std::move(options)), statuses_(statuses), streams_(streams), liveness_(liveness) {
   Report();
   thread_ = std::jthread([this] { Run(); });

@@ -18,7 +18,7 @@
 #include "base/mutex.h"
 #include "service/health/health_statuses.h"
 #include "service/health/liveness.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
@@ -34,7 +34,7 @@ class HealthReporter {
   };
 
   /// Also reports at once. Borrows `statuses`, `streams` and `liveness`, which must outlive it.
-  HealthReporter(Options options, HealthStatuses& statuses, const Streams& streams,
+  HealthReporter(Options options, HealthStatuses& statuses, const StreamRegistry& streams,
                  Liveness& liveness);
   ~HealthReporter();
 
@@ -51,7 +51,7 @@ class HealthReporter {
   // Constant after construction.
   const Options options_;
   HealthStatuses& statuses_;
-  const Streams& streams_;
+  const StreamRegistry& streams_;
   Liveness& liveness_;
 
   // Used by the constructor, later only by the thread.

@@ -27,7 +27,7 @@ std::string WhyNotAlive(const StreamSnapshot& stream, nanoseconds stuck) {
 
 }  // namespace
 
-Liveness::Liveness(const Streams& streams, const Clock& clock,
+Liveness::Liveness(const StreamRegistry& streams, const Clock& clock,
                    std::function<std::string()> process_fault)
     : streams_(streams), clock_(clock), process_fault_(std::move(process_fault)) {}
 

@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
@@ -42,7 +42,7 @@ class Liveness {
   /// `process_fault` returns the reasons why this process must restart, one per line; empty: no
   /// reason. `streams` and `clock` must outlive it.
   explicit Liveness(
-      const Streams& streams, const Clock& clock = MonotonicClock(),
+      const StreamRegistry& streams, const Clock& clock = MonotonicClock(),
       std::function<std::string()> process_fault = [] { return std::string(); });
 
   Liveness(const Liveness&) = delete;
@@ -67,7 +67,7 @@ class Liveness {
                                       std::chrono::nanoseconds now);
 
   // Constant after construction.
-  const Streams& streams_;
+  const StreamRegistry& streams_;
   const Clock& clock_;
   const std::function<std::string()> process_fault_;
 

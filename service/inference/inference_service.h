@@ -9,7 +9,7 @@
 #include "inference/open_inference_grpc.grpc.pb.h"
 #include "service/health/health_statuses.h"
 #include "service/health/liveness.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 #include "service/rpc/call_thread.h"
 #include "service/rpc/guard.h"
 #include "service/rpc/streaming_calls.h"
@@ -36,7 +36,7 @@ using InferenceMethods =
 class InferenceService final : public InferenceMethods {
  public:
   struct Parts {
-    const Streams& streams;
+    const StreamRegistry& streams;
     StreamingCalls& calls;
     /// The threads on which ModelInfer parses and computes.
     CallThread& questions;

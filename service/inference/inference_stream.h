@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "base/mutex.h"
 #include "inference/open_inference_grpc.pb.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 #include "service/rpc/stream_writer.h"
 #include "service/subscriptions/prediction_reader.h"
 #include "service/subscriptions/subscription_hub.h"
@@ -24,7 +24,7 @@ class InferenceStream final
                           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
   /// All must outlive it. Call Begin() next.
-  InferenceStream(const Streams& streams, SubscriptionHubs& hubs, StreamingCalls& calls)
+  InferenceStream(const StreamRegistry& streams, SubscriptionHubs& hubs, StreamingCalls& calls)
       : StreamWriter(calls), streams_(streams), hubs_(hubs) {}
 
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(reading_);
@@ -53,7 +53,7 @@ class InferenceStream final
   Step Next(Due& due, absl::Status& end) ABSL_LOCKS_EXCLUDED(reading_);
 
   // Constant after construction.
-  const Streams& streams_;
+  const StreamRegistry& streams_;
   SubscriptionHubs& hubs_;
 
   grpc::ByteBuffer request_;  // Owned by gRPC from Read() to OnReadDone().

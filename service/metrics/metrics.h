@@ -19,7 +19,7 @@
 #include "service/metrics/metrics_totals.h"
 #include "service/net/connection_bounds.h"
 #include "service/registry/config_standing.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
@@ -28,7 +28,7 @@ namespace millrace::service {
 class Metrics final : public prometheus::Collectable {
  public:
   struct Options {
-    const Streams* streams = nullptr;
+    const StreamRegistry* streams = nullptr;
     /// Calls of the API, counted by the gRPC server. Null: no such metric.
     const CallCounts* calls = nullptr;
     /// Current viewers of the live page. May be empty. Called at each scrape, from any thread.

@@ -2,7 +2,7 @@
 
 namespace millrace::service {
 
-StreamReadings ReadStreams(const Streams& streams) {
+StreamReadings ReadStreams(const StreamRegistry& streams) {
   StreamReadings readings;
   for (const SharedStream& served : streams.All()) {
     readings.push_back({.run_id = served->run_id,

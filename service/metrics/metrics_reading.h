@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "prometheus/client_metric.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
@@ -25,6 +25,6 @@ struct StreamReading {
 };
 using StreamReadings = std::vector<StreamReading>;
 
-[[nodiscard]] StreamReadings ReadStreams(const Streams& streams);
+[[nodiscard]] StreamReadings ReadStreams(const StreamRegistry& streams);
 
 }  // namespace millrace::service

@@ -14,7 +14,7 @@
 #include "service/config/config.h"
 #include "service/registry/device_budget.h"
 #include "service/registry/memory_budget.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
@@ -36,7 +36,7 @@ class BudgetGate {
   using Announced = std::function<double(const ingest::SourceOptions& options)>;
 
   /// `streams`: the running streams. It must outlive the gate.
-  BudgetGate(const Budget& budget, const Streams& streams, Announced announced)
+  BudgetGate(const Budget& budget, const StreamRegistry& streams, Announced announced)
       : streams_(streams), announced_(std::move(announced)), budget_(budget) {}
 
   /// Whether a stream of `config`, whose learner was measured, fits beside the others. Fails as
@@ -90,7 +90,7 @@ class BudgetGate {
   MemoryBudget memory_;
 
   // Constant after construction.
-  const Streams& streams_;
+  const StreamRegistry& streams_;
   const Announced announced_;
 
   mutable Mutex mu_;

@@ -15,7 +15,7 @@ std::string RandomId() {
 }  // namespace
 
 ServedStream::ServedStream(std::shared_ptr<RunRecorder> the_record,
-                           std::shared_ptr<CameraStream> the_stream, StreamEvents::Life the_life,
+                           std::shared_ptr<CameraStream> the_stream, StreamEventLog::Life the_life,
                            HeldMemory the_memory)
     : run_id(RandomId()),
       life(the_life),

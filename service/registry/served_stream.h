@@ -9,7 +9,7 @@
 #include "base/mutex.h"
 #include "service/frames/live_page_pictures.h"
 #include "service/registry/memory_budget.h"
-#include "service/registry/stream_events.h"
+#include "service/registry/stream_event_log.h"
 #include "service/registry/subscriber_counts.h"
 #include "service/registry/summary_recorder.h"
 #include "service/stream/camera_stream.h"
@@ -17,13 +17,13 @@
 namespace millrace::service {
 
 /// One life of a stream: from its creation to its deletion or restart. Its members are constant or
-/// thread-safe. Shared by `Streams` and by the calls and pages that show it. These may hold it a
-/// moment longer; by then it is stopped.
+/// thread-safe. Shared by `StreamRegistry` and by the calls and pages that show it. These may hold
+/// it a moment longer; by then it is stopped.
 class ServedStream {
  public:
   /// `the_life`: the id under which the stream reports its events.
   ServedStream(std::shared_ptr<RunRecorder> the_record, std::shared_ptr<CameraStream> the_stream,
-               StreamEvents::Life the_life = 0, HeldMemory the_memory = nullptr);
+               StreamEventLog::Life the_life = 0, HeldMemory the_memory = nullptr);
 
   /// The configuration of the stream: the one at its creation, or the last argument of SetConfig().
   /// Callers of ReplaceSource() must then call SetConfig(). It has no stop tokens.
@@ -32,7 +32,7 @@ class ServedStream {
 
   /// A random text that identifies this life among the lives of all streams.
   const std::string run_id;
-  const StreamEvents::Life life;
+  const StreamEventLog::Life life;
   /// The reserved memory, held until the stream is destroyed. Null: no estimate was made.
   const HeldMemory memory;
   /// Outlives the stream, which writes to it.

@@ -90,7 +90,7 @@ std::string Describe(const ReloadOutcome& outcome) {
 
 ConfigReload::ConfigReload(Options options, Config config)
     : options_(std::move(options)), config_(std::move(config)) {
-  MILLRACE_CHECK(options_.load && options_.control != nullptr);
+  MILLRACE_CHECK(options_.load && options_.changes != nullptr);
   Note(true);
 }
 
@@ -142,7 +142,7 @@ void ConfigReload::DeleteStreams(const Config& next, ReloadOutcome& outcome) {
     if (Has(next.streams, stream.name)) continue;
     gone.insert(stream.name);
     const absl::Status status =
-        options_.control->Delete({.name = stream.name, .of_file = true}).status();
+        options_.changes->Delete({.name = stream.name, .of_file = true}).status();
     if (status.ok()) outcome.deleted.push_back(stream.name);
   }
   std::erase_if(config_.streams,
@@ -164,7 +164,7 @@ void ConfigReload::ChangeStreams(const Config& next, ReloadOutcome& outcome) {
     if (deleted) {
       spdlog::warn("stream '{}': a client has deleted it; it is made anew, as the file says now",
                    before.name);
-      status = options_.control->Create(*stream).status();
+      status = options_.changes->Create(*stream).status();
     }
     if (status.ok()) {
       (deleted ? outcome.added : outcome.changed).push_back(before.name);
@@ -186,7 +186,7 @@ absl::Status ConfigReload::Change(const StreamConfig& before, const StreamConfig
     return applied;
   };
   const absl::Status status =
-      options_.control->Update({.name = next.name, .of_file = true}, apply, /*allow_reset=*/false)
+      options_.changes->Update({.name = next.name, .of_file = true}, apply, /*allow_reset=*/false)
           .status();
   if (ReasonOf(status) == "WOULD_FORGET") return WouldForget(std::move(keys));
   if (status.ok() && by_clients) {
@@ -202,7 +202,7 @@ void ConfigReload::AddStreams(const Config& next, ReloadOutcome& outcome) {
   for (const StreamConfig& stream : next.streams) {
     if (options_.stop.stop_requested()) return;
     if (Has(config_.streams, stream.name)) continue;
-    const absl::Status status = options_.control->Create(stream).status();
+    const absl::Status status = options_.changes->Create(stream).status();
     if (status.ok()) {
       outcome.added.push_back(stream.name);
       config_.streams.push_back(stream);

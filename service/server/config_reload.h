@@ -24,7 +24,7 @@
 #include "base/mutex.h"
 #include "service/config/config.h"
 #include "service/registry/config_standing.h"
-#include "service/registry/stream_control.h"
+#include "service/registry/stream_changes.h"
 
 namespace millrace::service {
 
@@ -49,7 +49,7 @@ class ConfigReload {
     /// Reads and parses the current file.
     std::function<absl::StatusOr<Config>()> load = {};
     /// Must outlive this object.
-    StreamControl* control = nullptr;
+    StreamChanges* changes = nullptr;
     /// Called with each configuration after it was read, before its streams are changed.
     std::function<void(const Config&)> on_read = {};
     /// Once requested, no more streams are changed.

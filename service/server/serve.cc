@@ -38,7 +38,7 @@ Serve::Serve(Options options)
               [this](const ingest::SourceOptions& source) { return AnnouncedBy(source); }),
       rules_({.defaults = options_.config.defaults, .sources = options_.config.client_sources}),
       fit_(options_.look),
-      control_(
+      changes_(
           {.streams = &streams_,
            .events = &events_,
            .start = [this](const StreamConfig& config) { return StartStream(config); },
@@ -50,7 +50,7 @@ Serve::Serve(Options options)
            .ends = [this](const std::string& stream) { budget_.Release(stream); },
            .most_streams = std::min(kMostStreams, shares_.streams)}),
       reload_({.load = options_.load,
-               .control = &control_,
+               .changes = &changes_,
                .on_read =
                    [this](const Config& config) {
                      budget_.SetBudget(config.budget);
@@ -130,7 +130,7 @@ absl::Status Serve::StartStreams() {
   fit_.LookAhead(options_.config.streams, stop_.get_token());
   for (const StreamConfig& config : options_.config.streams) {
     if (StopRequested()) break;
-    MILLRACE_RETURN_IF_ERROR(control_.Create(config).status());
+    MILLRACE_RETURN_IF_ERROR(changes_.Create(config).status());
   }
   return absl::OkStatus();
 }
@@ -149,7 +149,7 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
       std::make_shared<RunRecorder>(MonotonicClock(), start_,
                                     std::chrono::round<std::chrono::nanoseconds>(
                                         std::chrono::duration<double>(config.scores.window_s)));
-  const StreamEvents::Life life = events_.Begin(config.name);
+  const StreamEventLog::Life life = events_.Begin(config.name);
   absl::Cleanup forget = [&] { events_.Forget(life); };
   StreamObservers observers = ObserversOf(config.name, life, record);
   observers.admit = [this, config,
@@ -180,7 +180,7 @@ absl::StatusOr<HeldMemory> Serve::HoldMemory(const StreamConfig& config) {
   return budget_.HoldMemory(config, *bytes);
 }
 
-StreamObservers Serve::ObserversOf(const std::string& stream, StreamEvents::Life life,
+StreamObservers Serve::ObserversOf(const std::string& stream, StreamEventLog::Life life,
                                    const std::shared_ptr<RunRecorder>& record) {
   return {.observe =
               [this, record](const Prediction& prediction) {
@@ -239,7 +239,7 @@ void Serve::FitToItsCamera(const std::string& name) {
     return config;
   };
   const absl::Status made =
-      Caught([&] { return control_.MakeAnew(name, fitted); }, "making a stream anew");
+      Caught([&] { return changes_.MakeAnew(name, fitted); }, "making a stream anew");
   if (made.ok() || StopRequested()) return;
   const LogAbout about(name);
   spdlog::error(
@@ -260,7 +260,7 @@ absl::Status Serve::StartServers() {
                          .security = config.listen.security},
                         {.streams = &streams_,
                          .events = &events_,
-                         .control = &control_,
+                         .changes = &changes_,
                          .liveness = &liveness_,
                          .rules = &rules_,
                          .calls = &calls_}));

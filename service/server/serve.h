@@ -28,9 +28,9 @@
 #include "service/registry/budget_gate.h"
 #include "service/registry/claims.h"
 #include "service/registry/client_rules.h"
-#include "service/registry/stream_control.h"
-#include "service/registry/stream_events.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_changes.h"
+#include "service/registry/stream_event_log.h"
+#include "service/registry/stream_registry.h"
 #include "service/registry/summary_recorder.h"
 #include "service/rpc/call_thread.h"
 #include "service/server/camera_fit.h"
@@ -112,7 +112,7 @@ class Serve {
   /// loaded: one at a time, and only if the memory for loading is free.
   [[nodiscard]] absl::StatusOr<HeldMemory> HoldMemory(const StreamConfig& config);
   /// All observers except `admit`.
-  [[nodiscard]] StreamObservers ObserversOf(const std::string& stream, StreamEvents::Life life,
+  [[nodiscard]] StreamObservers ObserversOf(const std::string& stream, StreamEventLog::Life life,
                                             const std::shared_ptr<RunRecorder>& record);
   absl::Status StartServers();
   void DialOwnPorts();
@@ -149,8 +149,8 @@ class Serve {
   bool reload_at_start_ ABSL_GUARDED_BY(mu_) = false;
 
   // Self-synchronized. Outlive the servers and threads that use them.
-  StreamEvents events_;
-  Streams streams_;
+  StreamEventLog events_;
+  StreamRegistry streams_;
   Liveness liveness_{streams_, MonotonicClock(), [] {
                        const absl::Status cameras = ingest::CheckCameraProcesses();
                        return cameras.ok() ? ""
@@ -161,7 +161,7 @@ class Serve {
   Claims loading_;  // For users' networks, which are loaded one at a time.
   ClientRules rules_;
   CameraFit fit_;
-  StreamControl control_;
+  StreamChanges changes_;
   ConfigReload reload_;   // Used by reloading_'s thread; metrics read standing().
   CallThread reloading_;  // Both end before the objects that they change.
   CallThread fitting_;

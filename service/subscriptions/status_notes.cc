@@ -14,14 +14,15 @@ bool SaySame(const v1::StreamStatus& one, const v1::StreamStatus& other) {
          one.learner_cause() == other.learner_cause() && one.overload() == other.overload();
 }
 
-StreamEvents::Cursor Now(const StreamEvents& events, const std::string& stream) {
+StreamEventLog::Cursor Now(const StreamEventLog& events, const std::string& stream) {
   std::deque<StreamEvent> ignored;
   return events.Watch(stream, ignored);
 }
 
 }  // namespace
 
-StatusNotes::StatusNotes(const ServedStream& served, const StreamEvents& events, const Clock& clock)
+StatusNotes::StatusNotes(const ServedStream& served, const StreamEventLog& events,
+                         const Clock& clock)
     : served_(served),
       events_(events),
       clock_(clock),
@@ -44,7 +45,7 @@ std::optional<v1::StreamStatus> StatusNotes::AfterSilence() {
 bool StatusNotes::SomethingHappened() {
   bool happened = false;
   for (;;) {
-    const StreamEvents::Read next = events_.Next(cursor_, name_);
+    const StreamEventLog::Read next = events_.Next(cursor_, name_);
     happened |= next.event.has_value() || next.missed > 0;
     if (!next.event) return happened;
   }

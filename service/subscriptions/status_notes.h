@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "millrace/v1/prediction_service.pb.h"
 #include "service/registry/served_stream.h"
-#include "service/registry/stream_events.h"
+#include "service/registry/stream_event_log.h"
 
 namespace millrace::service {
 
@@ -21,7 +21,7 @@ class StatusNotes {
   static constexpr std::chrono::seconds kMaxSilence{9};
 
   /// The arguments must outlive it.
-  StatusNotes(const ServedStream& served, const StreamEvents& events, const Clock& clock);
+  StatusNotes(const ServedStream& served, const StreamEventLog& events, const Clock& clock);
 
   /// The status, if it differs from the last one sent. Cheap without a change.
   [[nodiscard]] std::optional<v1::StreamStatus> Changed();
@@ -35,11 +35,11 @@ class StatusNotes {
 
   // Constant after construction.
   const ServedStream& served_;
-  const StreamEvents& events_;
+  const StreamEventLog& events_;
   const Clock& clock_;
 
   std::string name_;
-  StreamEvents::Cursor cursor_;
+  StreamEventLog::Cursor cursor_;
   std::optional<v1::StreamStatus> told_;
   std::chrono::nanoseconds last_sent_;
 };

@@ -71,7 +71,7 @@ std::optional<nanoseconds> TimeAsked(const HttpRequest& request) {
 }
 
 absl::StatusOr<std::vector<SharedStream>> StreamsAsked(const HttpRequest& request,
-                                                       const Streams& streams) {
+                                                       const StreamRegistry& streams) {
   const std::optional<std::string> name = request.Parameter("stream");
   if (!name) return streams.All();
   absl::StatusOr<SharedStream> found = streams.Find(*name);
@@ -79,7 +79,7 @@ absl::StatusOr<std::vector<SharedStream>> StreamsAsked(const HttpRequest& reques
   return std::vector<SharedStream>{*std::move(found)};
 }
 
-HttpResponse Answer(const HttpRequest& request, const Streams& streams, const Clock& clock) {
+HttpResponse Answer(const HttpRequest& request, const StreamRegistry& streams, const Clock& clock) {
   if (!IsLoopback(request.remote_address)) {
     return Refusal(403,
                    "A trace is for the server's own machine: ask there, at 127.0.0.1, or through a "
@@ -102,7 +102,7 @@ HttpResponse Answer(const HttpRequest& request, const Streams& streams, const Cl
 
 }  // namespace
 
-HttpRoute DebugTraceRoute(const Streams& streams, const Clock& clock) {
+HttpRoute DebugTraceRoute(const StreamRegistry& streams, const Clock& clock) {
   return {"/debug/trace", [&streams, &clock](const HttpRequest& request) {
             return Answer(request, streams, clock);
           }};

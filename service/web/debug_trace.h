@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "service/net/http_message.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
@@ -17,7 +17,7 @@ namespace millrace::service {
 /// devices. Answers 403 unless the client is on this machine, 400 if the seconds are invalid, and
 /// 404 with the existing streams' names if there is no such stream. `clock` is the pipelines'
 /// clock. `streams` and `clock` must outlive the route.
-[[nodiscard]] HttpRoute DebugTraceRoute(const Streams& streams,
+[[nodiscard]] HttpRoute DebugTraceRoute(const StreamRegistry& streams,
                                         const Clock& clock = MonotonicClock());
 
 }  // namespace millrace::service

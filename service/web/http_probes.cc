@@ -7,7 +7,7 @@
 namespace millrace::service {
 namespace {
 
-std::vector<StreamSnapshot> Snapshots(const Streams& streams) {
+std::vector<StreamSnapshot> Snapshots(const StreamRegistry& streams) {
   std::vector<StreamSnapshot> snapshots;
   for (const SharedStream& served : streams.All()) snapshots.push_back(served->stream->Snapshot());
   return snapshots;
@@ -15,7 +15,7 @@ std::vector<StreamSnapshot> Snapshots(const Streams& streams) {
 
 }  // namespace
 
-std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& streams,
+std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const StreamRegistry& streams,
                                    Liveness& liveness, const std::atomic<bool>& stopping) {
   return {
       {"/metrics",

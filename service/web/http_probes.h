@@ -17,13 +17,13 @@
 #include "service/health/liveness.h"
 #include "service/metrics/metrics.h"
 #include "service/net/http_message.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
 /// The routes of metrics and probes. The arguments must outlive the server that has these routes.
-[[nodiscard]] std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& streams,
-                                                 Liveness& liveness,
+[[nodiscard]] std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics,
+                                                 const StreamRegistry& streams, Liveness& liveness,
                                                  const std::atomic<bool>& stopping);
 
 }  // namespace millrace::service

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "service/frames/live_page_pictures.h"
 #include "service/net/http_message.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 #include "service/web/live_page_viewers.h"
 #include "service/web/page_control.h"
 
@@ -22,7 +22,7 @@ namespace millrace::service {
 class LivePage {
  public:
   struct Options {
-    const Streams* streams = nullptr;
+    const StreamRegistry* streams = nullptr;
     std::size_t max_viewers = 16;
     const Clock* clock = &MonotonicClock();
     /// Set once the server is about to end.

@@ -53,7 +53,7 @@ absl::StatusOr<json> SetMode(const ServedStream& served, LearnerState mode,
 
 }  // namespace
 
-PageControl::PageControl(const Streams& streams, const Admission& admission,
+PageControl::PageControl(const StreamRegistry& streams, const Admission& admission,
                          const GrpcSecurity& security)
     : streams_(streams),
       admission_(admission),

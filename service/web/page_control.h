@@ -27,7 +27,7 @@
 #include "nlohmann/json.hpp"
 #include "service/access/admission.h"
 #include "service/net/http_message.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
@@ -35,7 +35,8 @@ namespace millrace::service {
 class PageControl {
  public:
   /// `security`: the options that `admission` was made from.
-  PageControl(const Streams& streams, const Admission& admission, const GrpcSecurity& security);
+  PageControl(const StreamRegistry& streams, const Admission& admission,
+              const GrpcSecurity& security);
 
   PageControl(const PageControl&) = delete;
   PageControl& operator=(const PageControl&) = delete;
@@ -81,7 +82,7 @@ class PageControl {
   [[nodiscard]] bool BeginCheckpoint(const ServedStream& served);
   Answer WriteCheckpoint(const ServedStream& served, const HttpRequest& request);
 
-  const Streams& streams_;
+  const StreamRegistry& streams_;
   const Admission& admission_;
   const bool wants_tokens_;
   const bool wants_certificates_;

@@ -28,7 +28,7 @@ class ServeWeb {
  public:
   struct Options {
     Listen listen = {};
-    const Streams* streams = nullptr;
+    const StreamRegistry* streams = nullptr;
     Liveness* liveness = nullptr;
     /// As in Metrics::Options.
     const CallCounts* calls = nullptr;

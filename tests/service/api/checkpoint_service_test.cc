@@ -119,7 +119,7 @@ TEST_F(WaitingForCheckpointsTest, WhoWaitsIsToldWhenTheStreamEndsOrTimeIsUp) {
   EXPECT_EQ(Create("street", std::chrono::seconds(1)).error_code(),
             grpc::StatusCode::DEADLINE_EXCEEDED);
   std::future<grpc::Status> call = Ask();
-  ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
+  ASSERT_TRUE(changes_.Delete({.name = "street"}).ok());
   EXPECT_EQ(call.get().error_code(), grpc::StatusCode::CANCELLED);
 }
 

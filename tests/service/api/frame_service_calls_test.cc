@@ -103,7 +103,7 @@ class FrameDeadlineTest : public FrameServiceTest {
   /// Pushes two frames to its own stream, and lets the deadline pass. Returns whether both had come
   /// by then, and the first, "a", had got its outcome.
   bool PushTwo(std::chrono::seconds limit) {
-    if (streams_.Find("door").ok()) MILLRACE_CHECK(control_.Delete({.name = "door"}).ok());
+    if (streams_.Find("door").ok()) MILLRACE_CHECK(changes_.Delete({.name = "door"}).ok());
     AddStream({.predicts = FakeLearner::Predicts::kWhenTold});
     PushClient client(channel_, std::chrono::system_clock::now() + limit);
     client.Begin("door");
@@ -135,7 +135,7 @@ TEST_F(FrameServiceTest, AStreamThatIsDeletedTellsWhatIsDueAndEndsTheCall) {
   client.Begin("door");
   for (const char* id : {"a", "b"}) client.Push(id);
   learner_->WaitForAdmitted(1);
-  ASSERT_TRUE(control_.Delete({.name = "door"}).ok());
+  ASSERT_TRUE(changes_.Delete({.name = "door"}).ok());
   EXPECT_THAT(Said(client.ReadAll()), ElementsAre("a DROP_REASON_NO_PREDECESSOR", "b predicted 1"));
   const grpc::Status end = client.End();
   EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAVAILABLE);

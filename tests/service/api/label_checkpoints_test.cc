@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 /// The stream "door" learns classes, and keeps checkpoints.
 class LabelCheckpointsTest : public GrpcFixture {
  protected:
-  LabelCheckpointsTest() { MILLRACE_CHECK(control_.Create(Door()).ok()); }
+  LabelCheckpointsTest() { MILLRACE_CHECK(changes_.Create(Door()).ok()); }
 
   /// As a file or a client says it.
   [[nodiscard]] StreamConfig Door(const std::string& more = "") const {
@@ -84,7 +84,7 @@ TEST_F(LabelCheckpointsTest, AreListedAndDeleted) {
 TEST_F(LabelCheckpointsTest, AChangedLearnerGoesOnFromThem) {
   const std::string run = Served("door")->run_id;
   const auto updated =
-      control_.Update({.name = "door"}, Door(", window: 32"), /*allow_reset=*/false);
+      changes_.Update({.name = "door"}, Door(", window: 32"), /*allow_reset=*/false);
   ASSERT_TRUE(updated.ok()) << updated.status();
   EXPECT_NE(Served("door")->run_id, run);
 }
@@ -92,9 +92,9 @@ TEST_F(LabelCheckpointsTest, AChangedLearnerGoesOnFromThem) {
 TEST_F(LabelCheckpointsTest, AreGoneBackToAndThenSetAsideByAReset) {
   const std::string first = Write(99);
   (void)Write(199);
-  ASSERT_TRUE(control_.Restore({.name = "door"}, first).ok());
+  ASSERT_TRUE(changes_.Restore({.name = "door"}, first).ok());
   EXPECT_THAT(Names(), ElementsAre(first));
-  ASSERT_TRUE(control_.Reset({.name = "door"}).ok());
+  ASSERT_TRUE(changes_.Reset({.name = "door"}).ok());
   EXPECT_THAT(Names(), IsEmpty());
 }
 

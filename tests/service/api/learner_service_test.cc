@@ -145,14 +145,14 @@ TEST_F(LearnerServiceTest, AFrozenLearnerPredictsAndLearnsNothing) {
 
 TEST_F(LearnerServiceTest, WatchersSeeWhatALearnerWasTold) {
   std::deque<StreamEvent> now;
-  StreamEvents::Cursor cursor = events_.Watch("", now);
+  StreamEventLog::Cursor cursor = events_.Watch("", now);
   ASSERT_TRUE(Freeze().ok());
   EXPECT_EQ(events_.Next(cursor, "street").event->learner, LearnerState::kFrozen);
 }
 
 TEST_F(LearnerServiceTest, ALearnerThatGaveUpSaysSoUntilItIsResumed) {
   std::deque<StreamEvent> now;
-  StreamEvents::Cursor cursor = events_.Watch("", now);
+  StreamEventLog::Cursor cursor = events_.Watch("", now);
   street_.learner->SetLearning({.roll_backs = 12, .rate_scale = 0});
   StreamEvent told;
   while (told.learner != LearnerState::kGivenUp) {
@@ -180,7 +180,7 @@ TEST_F(LearnerServiceTest, ARateFarAboveTheDefaultIsNamedAsTheLikelyCause) {
   const ingest::Logged logged;
   ASSERT_TRUE(street().Change({.learning_rate = 1}).ok());
   std::deque<StreamEvent> now;
-  StreamEvents::Cursor cursor = events_.Watch("", now);
+  StreamEventLog::Cursor cursor = events_.Watch("", now);
   street_.learner->SetLearning({.roll_backs = 1, .rate_scale = 0.5});
   Film(street_, 3);
   street_.learner->SetLearning({.roll_backs = 12, .rate_scale = 0});

@@ -126,7 +126,7 @@ class PushCallTest : public testing::Test {
   }
 
   const std::shared_ptr<GuardedEntry> entry_ = std::make_shared<GuardedEntry>();
-  Streams streams_;
+  StreamRegistry streams_;
   grpc::CallbackServerContext context_;
   FakeGrpcCall grpc_;
   StreamingCalls calls_{std::chrono::hours(1)};

@@ -60,7 +60,7 @@ TEST_F(StreamChangesTest, ASourceThatTheDevicesHaveNoRoomForChangesNothing) {
   const std::string etag = stream_.etag();
   StreamConfig config = Parsed(R"({"name":"yard","source":{"uri":"rtsp://camera/2"}})");
   config.learner.frames_per_second = 900;
-  const auto updated = control_.Update({.name = "yard"}, config, false);
+  const auto updated = changes_.Update({.name = "yard"}, config, false);
   EXPECT_TRUE(absl::IsResourceExhausted(updated.status())) << updated.status();
   EXPECT_EQ(EtagOf(Served("yard")->config().entry), etag);
   // Less is always possible, however much others take.
@@ -93,11 +93,11 @@ TEST_F(StreamChangesTest, AStreamWhoseSourceHangsHoldsUpNoOther) {
 
 // Hangs, and is killed by the test's timeout, where the calls for one stream take all threads.
 TEST_F(StreamChangesTest, AStreamThatHangsHoldsUpNoOtherHoweverManyCallsWaitForIt) {
-  std::optional<HeldChange> held(std::in_place, control_, "street");
+  std::optional<HeldChange> held(std::in_place, changes_, "street");
   const std::vector<std::string> streams(kChangesAtOnce + 1, "street");
   VainDeletes deletes(channel_, streams);
   const std::vector<grpc::Status> refused =
-      deletes.AwaitEnded(streams.size() - StreamControl::kMostWaiting);
+      deletes.AwaitEnded(streams.size() - StreamChanges::kMostWaiting);
   for (const grpc::Status& status : refused) {
     EXPECT_EQ(ReasonOf(status), "TOO_MANY_CHANGES");
     EXPECT_TRUE(DetailsOf(status).has_retry);
@@ -105,7 +105,7 @@ TEST_F(StreamChangesTest, AStreamThatHangsHoldsUpNoOtherHoweverManyCallsWaitForI
   EXPECT_TRUE(Update("yard", kOtherCamera).ok());
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
   held.reset();
-  EXPECT_EQ(deletes.AwaitAll(grpc::StatusCode::ABORTED), StreamControl::kMostWaiting);
+  EXPECT_EQ(deletes.AwaitAll(grpc::StatusCode::ABORTED), StreamChanges::kMostWaiting);
 }
 
 // As the stream's turn comes, another one is the only one.
@@ -113,7 +113,7 @@ TEST_F(StreamChangesTest, AChangeOfTheOnlyStreamIsOfTheOneThatThereWasAsTheCallC
   const SharedStream street = Served("street");
   const SharedStream yard = Served("yard");
   streams_.Remove(yard);
-  StreamControl control({.streams = &streams_,
+  StreamChanges changes({.streams = &streams_,
                          .events = &events_,
                          .start = [](const StreamConfig& config) -> absl::StatusOr<SharedStream> {
                            return absl::InternalError(absl::StrCat(config.name, " is made anew"));
@@ -124,7 +124,7 @@ TEST_F(StreamChangesTest, AChangeOfTheOnlyStreamIsOfTheOneThatThereWasAsTheCallC
                                streams_.Remove(street);
                                EXPECT_TRUE(streams_.Add(yard).ok());
                              }});
-  const absl::Status reset = control.Reset({.name = ""}).status();
+  const absl::Status reset = changes.Reset({.name = ""}).status();
   EXPECT_TRUE(absl::IsNotFound(reset)) << reset;
   EXPECT_TRUE(yard->stream->running());
 }
@@ -133,7 +133,7 @@ TEST_F(StreamChangesTest, ASourceThatCannotBeOpenedChangesNothing) {
   // Files are not for clients, so the server's own fixture lets one through as a test picture.
   const StreamConfig config =
       Parsed(absl::StrCat(R"({"name":"street","source":{"uri":")", kNoSuchSource, R"("}})"));
-  const auto updated = control_.Update({.name = "street"}, config, false);
+  const auto updated = changes_.Update({.name = "street"}, config, false);
   EXPECT_TRUE(absl::IsNotFound(updated.status()));
   EXPECT_EQ(street().Snapshot().uri, "rtsp://***@camera/1");
   Film(street_, 2);
@@ -169,7 +169,7 @@ TEST_F(StreamChangesTest, WhereTheSourceOfSuchAChangeCannotBeOpenedTheLearnerIsA
   const StreamConfig config =
       Parsed(absl::StrCat(R"({"name":"street","source":{"uri":")", kNoSuchSource,
                           R"("},"model":{"learning_rate":0.01},"learning":{"every":4}})"));
-  EXPECT_TRUE(absl::IsNotFound(control_.Update({.name = "street"}, config, false).status()));
+  EXPECT_TRUE(absl::IsNotFound(changes_.Update({.name = "street"}, config, false).status()));
   EXPECT_EQ(street().Snapshot().uri, "rtsp://***@camera/1");
   EXPECT_EQ(street().Snapshot().learning_rate, 0.002);
   EXPECT_EQ(street().Snapshot().policy.every, 1);
@@ -225,22 +225,22 @@ TEST_F(StreamChangesTest, TheOldLearnerLearnsUntilTheNewOneDoes) {
 }
 
 TEST_F(StreamChangesTest, WhereBothKeepCheckpointsInOneFolderTheOldOneLetsGoFirst) {
-  ASSERT_TRUE(control_.Create(Gate()).ok());
+  ASSERT_TRUE(changes_.Create(Gate()).ok());
   const SharedStream old = Served("gate");
   starting_ = [&](const StreamConfig& /*config*/) {
     EXPECT_FALSE(old->stream->running());
     return absl::OkStatus();
   };
-  ASSERT_TRUE(control_.Update({.name = "gate"}, Gate("{seed: 7}"), false).ok());
+  ASSERT_TRUE(changes_.Update({.name = "gate"}, Gate("{seed: 7}"), false).ok());
   EXPECT_NE(Served("gate"), old);
 }
 
 TEST_F(StreamChangesTest, OneThatIsStartedAgainIsTold) {
-  ASSERT_TRUE(control_.Create(Gate()).ok());
+  ASSERT_TRUE(changes_.Create(Gate()).ok());
   std::deque<StreamEvent> now;
-  StreamEvents::Cursor cursor = events_.Watch("gate", now);
+  StreamEventLog::Cursor cursor = events_.Watch("gate", now);
   start_fails_ = absl::InvalidArgumentError("the cuts do not fit");
-  EXPECT_FALSE(control_.Update({.name = "gate"}, Gate("{seed: 7}"), false).ok());
+  EXPECT_FALSE(changes_.Update({.name = "gate"}, Gate("{seed: 7}"), false).ok());
   EXPECT_TRUE(Served("gate")->stream->running());
   StreamEvent last;
   while (const auto event = events_.Next(cursor, "gate").event) last = *event;
@@ -250,12 +250,12 @@ TEST_F(StreamChangesTest, OneThatIsStartedAgainIsTold) {
 }
 
 TEST_F(StreamChangesTest, WhatAStartThrowsLeavesTheStreamAsItWas) {
-  ASSERT_TRUE(control_.Create(Gate()).ok());
+  ASSERT_TRUE(changes_.Create(Gate()).ok());
   starting_ = [this](const StreamConfig& /*config*/) -> absl::Status {
     starting_ = nullptr;
     throw std::runtime_error("out of memory");
   };
-  const auto updated = control_.Update({.name = "gate"}, Gate("{seed: 7}"), false);
+  const auto updated = changes_.Update({.name = "gate"}, Gate("{seed: 7}"), false);
   EXPECT_EQ(updated.status().message(), "stream 'gate' could not be started: out of memory");
   EXPECT_TRUE(Served("gate")->stream->running());
 }
@@ -266,13 +266,13 @@ TEST_F(StreamChangesTest, OneThatCouldNotBeStartedAgainIsByTheNextUpdate) {
   StreamConfig other_camera = Gate();
   other_camera.source.uri = "rtsp://c/2";
   other_camera.entry = absl::StrReplaceAll(other_camera.entry, {{"rtsp://c/1", "rtsp://c/2"}});
-  ASSERT_TRUE(control_.Create(Gate()).ok());
+  ASSERT_TRUE(changes_.Create(Gate()).ok());
   for (const StreamConfig& next : {Gate(), other_camera}) {
     starting_ = [](const StreamConfig& /*config*/) { return absl::InternalError("no memory"); };
-    EXPECT_FALSE(control_.Update({.name = "gate"}, other_seed, false).ok());
+    EXPECT_FALSE(changes_.Update({.name = "gate"}, other_seed, false).ok());
     EXPECT_FALSE(Served("gate")->stream->running());
     starting_ = nullptr;
-    const auto updated = control_.Update({.name = "gate"}, next, false);
+    const auto updated = changes_.Update({.name = "gate"}, next, false);
     ASSERT_TRUE(updated.ok()) << updated.status();
     EXPECT_TRUE(Served("gate")->stream->running());
     EXPECT_EQ(Served("gate")->config().entry, next.entry);
@@ -337,16 +337,16 @@ TEST_F(StreamChangesTest, ACallsTokenDoesNotOutliveItsCall) {
   std::stop_source call;
   StreamConfig config = Parsed(R"({"name": "street", "source": {"uri": "rtsp://camera/2"}})");
   config.learner.stop = config.source.stop = call.get_token();
-  ASSERT_TRUE(control_.Update({.name = "street"}, config, false).ok());
+  ASSERT_TRUE(changes_.Update({.name = "street"}, config, false).ok());
   call.request_stop();
   starting_ = [](const StreamConfig& start) {
     return start.learner.stop.stop_requested() ? absl::CancelledError("") : absl::OkStatus();
   };
-  EXPECT_TRUE(control_.Reset({.name = "street"}).ok());
+  EXPECT_TRUE(changes_.Reset({.name = "street"}).ok());
 }
 
 TEST_F(StreamChangesTest, ANumberWrittenInAnotherWayChangesNothing) {
-  ASSERT_TRUE(control_.Create(Parsed("{name: gate, source: {uri: 'test:', max_fps: 10.0}}")).ok());
+  ASSERT_TRUE(changes_.Create(Parsed("{name: gate, source: {uri: 'test:', max_fps: 10.0}}")).ok());
   ASSERT_TRUE(Update("gate", R"({"source": {"uri": "test:", "max_fps": 10}})").ok());
   EXPECT_THAT(*fakes_["gate"].sources, SizeIs(1));
 }

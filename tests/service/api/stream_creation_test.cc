@@ -78,7 +78,7 @@ TEST_F(StreamChangesTest, AFolderOfCheckpointsThatIsEmptyGoesWithItsStream) {
     config.learner.checkpoints.folder = folder.string();
     std::filesystem::create_directories(folder);
     if (!is_empty) std::ofstream(folder / "notes.txt") << "mine";
-    ASSERT_TRUE(control_.Create(config).ok());
+    ASSERT_TRUE(changes_.Create(config).ok());
     ASSERT_TRUE(Delete("gate").ok());
     EXPECT_EQ(std::filesystem::exists(folder), !is_empty);
   }
@@ -187,7 +187,7 @@ TEST_F(StreamChangesTest, ACancelInTheLastMomentLeavesNoneEither) {
   };
   StreamConfig config = Parsed(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
   config.learner.stop = config.source.stop = call.get_token();
-  EXPECT_TRUE(absl::IsCancelled(control_.Create(config).status()));
+  EXPECT_TRUE(absl::IsCancelled(changes_.Create(config).status()));
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
   std::deque<StreamEvent> now;
   (void)events_.Watch("gate", now);

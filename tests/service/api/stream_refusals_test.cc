@@ -50,7 +50,7 @@ TEST_F(StreamRefusalsTest, AChangeThatWouldSendAPasswordElsewhereChangesNothing)
     return absl::StrCat(R"({"name": "gate", "source": {"uri": ")", uri,
                         R"(", "user": "me", "password_file": "/run/secrets/gate"}})");
   };
-  ASSERT_TRUE(control_.Create(Parsed(with_password("rtsp://camera/1"))).ok());
+  ASSERT_TRUE(changes_.Create(Parsed(with_password("rtsp://camera/1"))).ok());
   for (const char* uri : {"rtsp://elsewhere/1", "rtsp://camera:8554/1", "rtsps://camera/1"}) {
     ExpectNotAllowed(Update("gate", with_password(uri)), "client_sources.files");
   }

@@ -75,9 +75,9 @@ class StreamWatchLossesTest : public testing::Test {
     for (int i = 0; i < 300; ++i) events_.Happened(yard_, Kind::kUpdated);
   }
 
-  StreamEvents events_;
-  const StreamEvents::Life gate_ = events_.Begin("gate");
-  const StreamEvents::Life yard_ = events_.Begin("yard");
+  StreamEventLog events_;
+  const StreamEventLog::Life gate_ = events_.Begin("gate");
+  const StreamEventLog::Life yard_ = events_.Begin("yard");
   grpc::CallbackServerContext context_;
   FakeWriter writer_;
   StreamingCalls calls_{std::chrono::hours(1)};

@@ -100,7 +100,7 @@ TEST_F(StreamWatchTest, TheWatcherOfAStreamEndsWithIt) {
 
 TEST_F(StreamWatchTest, AWatcherHearsOfTheSourceThatSitsAndOfNoOther) {
   std::deque<StreamEvent> now;
-  StreamEvents::Cursor cursor = events_.Watch("street", now);
+  StreamEventLog::Cursor cursor = events_.Watch("street", now);
   ASSERT_TRUE(Update("street", kOtherCamera).ok());
   std::vector<ingest::SourceState> states;
   while (const auto event = events_.Next(cursor, "street").event) states.push_back(event->source);
@@ -110,7 +110,7 @@ TEST_F(StreamWatchTest, AWatcherHearsOfTheSourceThatSitsAndOfNoOther) {
 
   const StreamConfig config =
       Parsed(absl::StrCat(R"({"name":"street","source":{"uri":")", kNoSuchSource, R"("}})"));
-  EXPECT_FALSE(control_.Update({.name = "street"}, config, false).ok());
+  EXPECT_FALSE(changes_.Update({.name = "street"}, config, false).ok());
   EXPECT_FALSE(events_.Next(cursor, "street").event) << "that it failed is not the stream's state";
 }
 

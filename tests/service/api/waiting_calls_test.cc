@@ -50,13 +50,13 @@ class WaitingCallTest : public GrpcFixture, public testing::WithParamInterface<C
   /// Makes a stream "gate" with a checkpoint, and no stream "anew". Returns Now().
   std::string Prepare() {
     for (const char* name : {"gate", "anew"}) {
-      if (streams_.Find(name).ok()) MILLRACE_CHECK(control_.Delete({.name = name}).ok());
+      if (streams_.Find(name).ok()) MILLRACE_CHECK(changes_.Delete({.name = name}).ok());
     }
     WriteCheckpoint(temporary_.path(), 99);
     auto gate = ParseStreamEntry(R"({"name":"gate","source":{"uri":"rtsp://c/1"}})", "config", {});
     MILLRACE_CHECK(gate.ok());
     gate->learner.checkpoints.folder = temporary_.path();
-    MILLRACE_CHECK(control_.Create(*gate).ok());
+    MILLRACE_CHECK(changes_.Create(*gate).ok());
     return Now();
   }
 
@@ -100,7 +100,7 @@ class WaitingCallTest : public GrpcFixture, public testing::WithParamInterface<C
     for (int calls = 4; calls <= kMaxCalls; calls *= 4) {
       const std::string before = Prepare();
       {
-        const HeldChange held(control_, Changed());
+        const HeldChange held(changes_, Changed());
         wait_in_vain();
         ListStreams(calls);
       }

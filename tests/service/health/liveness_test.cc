@@ -44,7 +44,7 @@ class LivenessTest : public ::testing::Test {
 };
 
 TEST_F(LivenessTest, IsAliveWithoutAnyStream) {
-  const Streams none;
+  const StreamRegistry none;
   Liveness liveness(none, clock_);
   EXPECT_TRUE(liveness.Judge().alive);
   clock_.Advance(2 * Liveness::kPatience);

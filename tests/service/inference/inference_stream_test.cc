@@ -213,7 +213,7 @@ TEST_F(InferenceStreamTest, EndsUnavailableWhenTheStreamIsMadeAnew) {
   StreamConfig config = Served("street")->config();
   config.entry = R"({"name":"street","model":{"seed":1}})";
   config.in_force = config.entry;
-  ASSERT_TRUE(control_.Update({.name = "street"}, config, /*allow_reset=*/true).ok());
+  ASSERT_TRUE(changes_.Update({.name = "street"}, config, /*allow_reset=*/true).ok());
   EXPECT_FALSE(streaming.Next());
   const grpc::Status status = streaming.End();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);

@@ -123,7 +123,7 @@ class BudgetGateTest : public testing::Test {
   }
 
   std::vector<FakeStream> fakes_;  // Their clocks outlive the streams.
-  Streams streams_;
+  StreamRegistry streams_;
   const pipeline::LearnerDescription learner_ = Stages({"cpu:0"});  // 0.85 cores.
   StreamConfig gate_ = Watching("rtsp://camera/2");
   double says_ = 0;  // The cameras' answer.

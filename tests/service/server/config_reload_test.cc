@@ -41,7 +41,7 @@ class ConfigReloadTest : public GrpcFixture {
     const absl::StatusOr<Config> config = ParseConfig(file_, "file");
     MILLRACE_CHECK(config.ok());
     for (const StreamConfig& stream : config->streams) {
-      MILLRACE_CHECK(control_.Delete({.name = stream.name}).ok() && control_.Create(stream).ok());
+      MILLRACE_CHECK(changes_.Delete({.name = stream.name}).ok() && changes_.Create(stream).ok());
     }
   }
 
@@ -60,7 +60,7 @@ class ConfigReloadTest : public GrpcFixture {
   }
   /// What a client's UpdateStream does.
   void ClientChanges(const std::string& name, const std::string& entry) {
-    const auto updated = control_.Update({.name = name}, Parsed(entry), /*allow_reset=*/true);
+    const auto updated = changes_.Update({.name = name}, Parsed(entry), /*allow_reset=*/true);
     EXPECT_TRUE(updated.ok()) << updated.status();
   }
 
@@ -74,7 +74,7 @@ class ConfigReloadTest : public GrpcFixture {
   std::stop_source stop_;
   std::vector<Config> read_;
   ConfigReload reload_{{.load = [this] { return ParseConfig(file_, "file"); },
-                        .control = &control_,
+                        .changes = &changes_,
                         .on_read = [this](const Config& config) { read_.push_back(config); },
                         .stop = stop_.get_token()},
                        *ParseConfig(file_, "file")};
@@ -182,7 +182,7 @@ TEST_F(ConfigReloadTest, WhatIsThrownIsAnErrorAndTheNextTimeItWorks) {
                          if (throws) throw std::runtime_error("no more threads");
                          return ParseConfig(file_, "file");
                        },
-                       .control = &control_},
+                       .changes = &changes_},
                       *ParseConfig(file_, "file"));
   EXPECT_EQ(reload.Apply().status().code(), absl::StatusCode::kInternal);
   EXPECT_FALSE(reload.standing().holds);
@@ -207,7 +207,7 @@ TEST_F(ConfigReloadTest, StandsByWhatCameOfItLast) {
 }
 
 TEST_F(ConfigReloadTest, WhatClientsHaveMadeStays) {
-  ASSERT_TRUE(control_.Create(Parsed("{name: guest, source: {uri: 'rtsp://camera/3'}}")).ok());
+  ASSERT_TRUE(changes_.Create(Parsed("{name: guest, source: {uri: 'rtsp://camera/3'}}")).ok());
   ASSERT_TRUE(street().Change({.learning_rate = 0.5}).ok());
   Reload(File({kStreet, kYard}));
   EXPECT_THAT(Names(), ElementsAre("street", "yard", "guest"));
@@ -243,7 +243,7 @@ TEST_F(ConfigReloadTest, WhatDoesNotGoWithWhatAClientHasMadeIsSaidAndLeft) {
 }
 
 TEST_F(ConfigReloadTest, AStreamThatAClientHasDeletedComesBackWhenItsEntryChanges) {
-  ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
+  ASSERT_TRUE(changes_.Delete({.name = "street"}).ok());
   EXPECT_EQ(Describe(Reload(File({kStreet, kYard}))), "no stream has changed");
   EXPECT_THAT(Names(), ElementsAre("yard"));
   const ReloadOutcome outcome =
@@ -255,15 +255,15 @@ TEST_F(ConfigReloadTest, AStreamThatAClientHasDeletedComesBackWhenItsEntryChange
 }
 
 TEST_F(ConfigReloadTest, AStreamThatAClientHasDeletedStaysAwayWhereOnlyADefaultChanges) {
-  ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
+  ASSERT_TRUE(changes_.Delete({.name = "street"}).ok());
   const ReloadOutcome outcome = Reload(File({kStreet, kYard}, "model: {learning_rate: 0.003}\n"));
   EXPECT_EQ(Describe(outcome), "1 stream changed");
   EXPECT_THAT(Names(), ElementsAre("yard"));
 }
 
 TEST_F(ConfigReloadTest, AClientsStreamOfTheFilesNameIsTheClients) {
-  ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
-  ASSERT_TRUE(control_.Create(Parsed("{name: street, source: {uri: 'rtsp://camera/9'}}")).ok());
+  ASSERT_TRUE(changes_.Delete({.name = "street"}).ok());
+  ASSERT_TRUE(changes_.Create(Parsed("{name: street, source: {uri: 'rtsp://camera/9'}}")).ok());
   const std::string moved = "{name: street, source: {uri: 'rtsp://camera/7'}}";
   EXPECT_THAT(Reload(File({moved, kYard})).failed,
               ElementsAre(Pair("street", HasSubstr("a client has added a stream 'street'"))));
@@ -281,7 +281,7 @@ TEST_F(ConfigReloadTest, WithoutABudgetTheFilesStreamsMayTakeMoreThanThereIs) {
   budget_gate_.SetBudget({});
   StreamConfig guest = Parsed("{name: guest, source: {uri: 'rtsp://camera/3'}}");
   guest.learner.frames_per_second = 1e6;
-  EXPECT_TRUE(absl::IsResourceExhausted(control_.Create(guest).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(changes_.Create(guest).status()));
   const ReloadOutcome outcome =
       Reload(File({kStreet, kYard, "{name: gate, source: {uri: 'rtsp://camera/2'}}"}));
   EXPECT_THAT(outcome.added, ElementsAre("gate"));

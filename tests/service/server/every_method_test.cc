@@ -155,7 +155,7 @@ TEST_F(EveryMethodTest, WaitsForTheChangesBeforeUnlessTooManyDoAndThenSaysSo) {
   std::vector<std::unique_ptr<HeldChange>> held;
   for (std::size_t i = 0; i <= kMayWait; ++i) {
     streams.push_back(absl::StrCat("gate", i));
-    held.push_back(std::make_unique<HeldChange>(control_, streams.back()));
+    held.push_back(std::make_unique<HeldChange>(changes_, streams.back()));
   }
   VainDeletes deletes(channel_, streams);
   EXPECT_EQ(ReasonOf(deletes.AwaitEnded(1).front()), "TOO_MANY_CHANGES");

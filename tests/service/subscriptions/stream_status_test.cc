@@ -74,7 +74,7 @@ class StreamStatusTest : public testing::Test {
  protected:
   StreamStatusTest() {
     events_.Listen([this] { calls_.WakeAll(); });
-    const StreamEvents::Life life = events_.Begin("yard");
+    const StreamEventLog::Life life = events_.Begin("yard");
     auto started = CameraStream::Start(Options(life));
     MILLRACE_CHECK(started.ok());
     auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
@@ -111,8 +111,8 @@ class StreamStatusTest : public testing::Test {
   }
 
   FakeClock clock_{std::chrono::hours(1)};
-  StreamEvents events_;
-  Streams streams_;
+  StreamEventLog events_;
+  StreamRegistry streams_;
   Camera* camera_ = nullptr;
   FakeLearner* learner_ = nullptr;
   SharedStream served_;
@@ -131,7 +131,7 @@ class StreamStatusTest : public testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
 
  private:
-  CameraStream::Options Options(StreamEvents::Life life) {
+  CameraStream::Options Options(StreamEventLog::Life life) {
     CameraStream::Options options;
     options.config.name = "yard";
     options.config.source = {

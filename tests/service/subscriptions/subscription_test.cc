@@ -112,7 +112,7 @@ TEST_F(SubscriptionTest, EndsUnavailableWhenTheStreamIsMadeAnew) {
   StreamConfig config = Served("street")->config();
   config.entry = R"({"name":"street","model":{"seed":1}})";
   config.in_force = config.entry;
-  ASSERT_TRUE(control_.Update({.name = "street"}, config, /*allow_reset=*/true).ok());
+  ASSERT_TRUE(changes_.Update({.name = "street"}, config, /*allow_reset=*/true).ok());
   EXPECT_FALSE(subscriber.Next());
   const grpc::Status status = subscriber.Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -152,7 +152,7 @@ TEST_F(SubscriptionTest, GoesOnWithAnotherSource) {
 TEST_F(SubscriptionTest, EndsWithOkWhenTheStreamIsDeleted) {
   Subscriber subscriber(*channel_, To("street"));
   Film(street_, 2);
-  ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
+  ASSERT_TRUE(changes_.Delete({.name = "street"}).ok());
   EXPECT_TRUE(subscriber.Next());
   EXPECT_FALSE(subscriber.Next());
   EXPECT_TRUE(subscriber.Finish().ok());

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/check.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
@@ -20,7 +20,7 @@ inline SharedStream Borrowed(CameraStream& stream, RunRecorder& record) {
 }
 
 /// Streams and records must outlive it.
-class BorrowedStreams : public Streams {
+class BorrowedStreams : public StreamRegistry {
  public:
   struct Entry {
     CameraStream& stream;

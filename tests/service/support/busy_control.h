@@ -14,16 +14,16 @@
 #include "absl/status/status.h"
 #include "base/mutex.h"
 #include "millrace/v1/stream_service.grpc.pb.h"
-#include "service/registry/stream_control.h"
+#include "service/registry/stream_changes.h"
 
 namespace millrace::service {
 
 /// A change of an existing or new stream that lasts as long as this object lives.
 class HeldChange {
  public:
-  HeldChange(StreamControl& control, const std::string& stream)
-      : change_([this, &control, stream] {
-          EXPECT_TRUE(control.WithoutChange(stream, {}, [this] { return Hold(); }).ok());
+  HeldChange(StreamChanges& changes, const std::string& stream)
+      : change_([this, &changes, stream] {
+          EXPECT_TRUE(changes.WithoutChange(stream, {}, [this] { return Hold(); }).ok());
         }) {
     begun_.get_future().wait();
   }

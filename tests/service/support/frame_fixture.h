@@ -39,13 +39,13 @@ class FrameServiceTest : public testing::Test {
     config.name = "door";
     config.source = source;
     learner_options_ = std::move(learner);
-    MILLRACE_CHECK(control_.Create(config).ok());
+    MILLRACE_CHECK(changes_.Create(config).ok());
   }
 
   [[nodiscard]] StreamApi Api() {
     return {.streams = &streams_,
             .events = &events_,
-            .control = &control_,
+            .changes = &changes_,
             .liveness = &liveness_,
             .rules = &rules_,
             .calls = &calls_};
@@ -56,9 +56,9 @@ class FrameServiceTest : public testing::Test {
 
   FakeLearner::Options learner_options_;
   FakeLearner* learner_ = nullptr;
-  StreamEvents events_;
-  Streams streams_;
-  StreamControl control_{{.streams = &streams_,
+  StreamEventLog events_;
+  StreamRegistry streams_;
+  StreamChanges changes_{{.streams = &streams_,
                           .events = &events_,
                           .start = [this](const StreamConfig& config) { return Start(config); },
                           .most_streams = 4}};

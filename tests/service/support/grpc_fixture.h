@@ -38,7 +38,7 @@ class GrpcFixture : public testing::Test {
           ParseStreamEntry(absl::StrCat(R"({"name":")", name,
                                         R"(","source":{"uri":"rtsp://user:secret@camera/1"}})"),
                            "config", StreamConfig());
-      MILLRACE_CHECK(config.ok() && control_.Create(*config).ok());
+      MILLRACE_CHECK(config.ok() && changes_.Create(*config).ok());
     }
     GrpcServer::Options counted = server;
     counted.counts = &counts_;
@@ -51,7 +51,7 @@ class GrpcFixture : public testing::Test {
   [[nodiscard]] StreamApi Api() {
     return {.streams = &streams_,
             .events = &events_,
-            .control = &control_,
+            .changes = &changes_,
             .liveness = &liveness_,
             .rules = &rules_,
             .calls = &calls_};
@@ -99,7 +99,7 @@ class GrpcFixture : public testing::Test {
   /// Changes of one stream come one after the other: earlier changes are made, or given up, by
   /// then.
   void AwaitChanges(const std::string& name) {
-    EXPECT_TRUE(control_.WithoutChange(name, {}, [] { return absl::OkStatus(); }).ok());
+    EXPECT_TRUE(changes_.WithoutChange(name, {}, [] { return absl::OkStatus(); }).ok());
   }
 
   FakeStreamOptions options_;
@@ -109,14 +109,14 @@ class GrpcFixture : public testing::Test {
   Mutex start_mu_;
   CondVar start_changed_;
   bool start_begun_ ABSL_GUARDED_BY(start_mu_) = false;
-  StreamEvents events_;
+  StreamEventLog events_;
   /// The parts of the streams by name, of each the one that was started last.
   std::map<std::string, FakeStream> fakes_;
   std::vector<FakeStream> before_;  // What was started before: its clocks are still looked at.
-  Streams streams_;
+  StreamRegistry streams_;
   FakeClock liveness_clock_;
   Liveness liveness_{streams_, liveness_clock_};
-  StreamControl control_{
+  StreamChanges changes_{
       {.streams = &streams_,
        .events = &events_,
        .start = [this](const StreamConfig& config) { return Start(config); },
@@ -141,7 +141,7 @@ class GrpcFixture : public testing::Test {
   absl::StatusOr<SharedStream> Start(const StreamConfig& config) {
     if (!start_fails_.ok()) return std::exchange(start_fails_, absl::OkStatus());
     if (starting_) MILLRACE_RETURN_IF_ERROR(starting_(config));
-    const StreamEvents::Life life = events_.Begin(config.name);
+    const StreamEventLog::Life life = events_.Begin(config.name);
     FakeStreamOptions options = options_;
     options.config = config;
     options.on_source_state = [this, life](auto state, const absl::Status& cause) {

@@ -254,7 +254,7 @@ void Obey(const std::string& line, const std::vector<std::unique_ptr<DemoStream>
 
 int Run(int port, const std::set<std::string>& kinds) {
   const std::vector<std::unique_ptr<DemoStream>> demos = MakeStreams(kinds);
-  Streams streams;
+  StreamRegistry streams;
   for (const auto& demo : demos) {
     MILLRACE_CHECK(streams.Add(Borrowed(demo->stream, demo->record)).ok());
   }

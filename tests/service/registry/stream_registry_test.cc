@@ -1,4 +1,4 @@
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 #include <stop_token>
 
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class StreamsTest : public ::testing::Test {
+class StreamRegistryTest : public ::testing::Test {
  protected:
   /// A running stream; its parts live as long as the test.
   SharedStream Start(const std::string& name) {
@@ -24,10 +24,10 @@ class StreamsTest : public ::testing::Test {
 
   FakeClock clock_;
   std::vector<FakeStream> fakes_;
-  Streams streams_;
+  StreamRegistry streams_;
 };
 
-TEST_F(StreamsTest, FindsByNameAndSaysWhichThereAre) {
+TEST_F(StreamRegistryTest, FindsByNameAndSaysWhichThereAre) {
   const SharedStream street = Start("street");
   const SharedStream yard = Start("yard");
   ASSERT_TRUE(streams_.Add(street).ok());
@@ -41,7 +41,7 @@ TEST_F(StreamsTest, FindsByNameAndSaysWhichThereAre) {
   EXPECT_EQ(streams_.Find("").status().message(), "name a stream, one of 'street', 'yard'");
 }
 
-TEST_F(StreamsTest, EmptyNameMeansTheOnlyStream) {
+TEST_F(StreamRegistryTest, EmptyNameMeansTheOnlyStream) {
   EXPECT_EQ(streams_.Find("").status().message(),
             "there are no streams; add one with CreateStream");
   const SharedStream street = Start("street");
@@ -49,7 +49,7 @@ TEST_F(StreamsTest, EmptyNameMeansTheOnlyStream) {
   EXPECT_EQ(*streams_.Find(""), street);
 }
 
-TEST_F(StreamsTest, ANameIsTakenOnceUntilItIsFree) {
+TEST_F(StreamRegistryTest, ANameIsTakenOnceUntilItIsFree) {
   const SharedStream first = Start("street");
   const SharedStream second = Start("street");
   ASSERT_TRUE(streams_.Add(first).ok());
@@ -61,7 +61,7 @@ TEST_F(StreamsTest, ANameIsTakenOnceUntilItIsFree) {
   EXPECT_TRUE(streams_.Add(first).ok());
 }
 
-TEST_F(StreamsTest, OnceStoppedNothingTakesThePlaceOfWhatWasThere) {
+TEST_F(StreamRegistryTest, OnceStoppedNothingTakesThePlaceOfWhatWasThere) {
   const SharedStream first = Start("street");
   ASSERT_TRUE(streams_.Add(first).ok());
   streams_.Stop();
@@ -69,7 +69,7 @@ TEST_F(StreamsTest, OnceStoppedNothingTakesThePlaceOfWhatWasThere) {
   EXPECT_EQ(*streams_.Find("street"), first);
 }
 
-TEST_F(StreamsTest, WhatIsKeptOfAConfigurationHasNoTokens) {
+TEST_F(StreamRegistryTest, WhatIsKeptOfAConfigurationHasNoTokens) {
   std::stop_source call;
   StreamConfig config;
   config.name = "street";
@@ -84,11 +84,11 @@ TEST_F(StreamsTest, WhatIsKeptOfAConfigurationHasNoTokens) {
   EXPECT_FALSE(served.config().source.stop.stop_possible());
 }
 
-TEST_F(StreamsTest, EachLifeOfAStreamHasItsOwnRunId) {
+TEST_F(StreamRegistryTest, EachLifeOfAStreamHasItsOwnRunId) {
   EXPECT_NE(Start("street")->run_id, Start("street")->run_id);
 }
 
-TEST_F(StreamsTest, StopEndsAllOfThemAndTakesNoMore) {
+TEST_F(StreamRegistryTest, StopEndsAllOfThemAndTakesNoMore) {
   ASSERT_TRUE(streams_.Add(Start("street")).ok());
   ASSERT_TRUE(streams_.Add(Start("yard")).ok());
   streams_.Stop();
@@ -97,7 +97,7 @@ TEST_F(StreamsTest, StopEndsAllOfThemAndTakesNoMore) {
   EXPECT_TRUE(absl::IsCancelled(streams_.Add(Start("gate"))));
 }
 
-TEST_F(StreamsTest, StopEndsAllOfThemWhereTheSystemHasNoThreadLeft) {
+TEST_F(StreamRegistryTest, StopEndsAllOfThemWhereTheSystemHasNoThreadLeft) {
   ASSERT_TRUE(streams_.Add(Start("street")).ok());
   ASSERT_TRUE(streams_.Add(Start("yard")).ok());
   {

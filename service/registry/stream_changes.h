@@ -27,8 +27,8 @@
 #include "pipeline/checkpoint/checkpoint_folders.h"
 #include "service/config/config.h"
 #include "service/registry/claims.h"
-#include "service/registry/stream_events.h"
-#include "service/registry/streams.h"
+#include "service/registry/stream_event_log.h"
+#include "service/registry/stream_registry.h"
 
 namespace millrace::service {
 
@@ -37,14 +37,14 @@ namespace millrace::service {
 /// call fails with TOO_MANY_CHANGES if kMostWaiting other calls wait for its stream. So a stream
 /// that hangs cannot block every thread for client calls. No lock is held during a change.
 /// Thread-safe.
-class StreamControl {
+class StreamChanges {
  public:
   static constexpr std::size_t kMostWaiting = 4;
 
   struct Options {
-    /// Both must outlive the StreamControl.
-    Streams* streams = nullptr;
-    StreamEvents* events = nullptr;
+    /// Both must outlive the StreamChanges.
+    StreamRegistry* streams = nullptr;
+    StreamEventLog* events = nullptr;
     /// Starts a stream and begins a life in `events`. Stops early once `config.learner.stop` is
     /// requested.
     std::function<absl::StatusOr<SharedStream>(const StreamConfig& config)> start = {};
@@ -61,7 +61,7 @@ class StreamControl {
 
   /// The stream to change.
   struct Target {
-    /// Empty: the only stream, as Streams::Find() returns it when the call begins.
+    /// Empty: the only stream, as StreamRegistry::Find() returns it when the call begins.
     std::string name;
     /// The etag of the entry that the client knows. Empty: any.
     std::string etag = {};
@@ -73,13 +73,13 @@ class StreamControl {
     std::stop_token stop = {};
   };
   /// Makes the new configuration from the present one. Update() returns its error. It must not call
-  /// this StreamControl.
+  /// this StreamChanges.
   using Next = std::function<absl::StatusOr<StreamConfig>(const StreamConfig& now)>;
 
-  explicit StreamControl(Options options);
+  explicit StreamChanges(Options options);
 
-  StreamControl(const StreamControl&) = delete;
-  StreamControl& operator=(const StreamControl&) = delete;
+  StreamChanges(const StreamChanges&) = delete;
+  StreamChanges& operator=(const StreamChanges&) = delete;
 
   /// Starts and adds a stream. Fails with ALREADY_EXISTS, with RESOURCE_EXHAUSTED beyond
   /// `most_streams`, with CANCELLED once `config.learner.stop` is requested, and as `start` does. A

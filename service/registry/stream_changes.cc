@@ -1,4 +1,4 @@
-#include "service/registry/stream_control.h"
+#include "service/registry/stream_changes.h"
 
 #include <algorithm>
 #include <exception>
@@ -32,7 +32,7 @@ absl::Status WouldForget(const std::string& name) {
 
 /// Changes from the configuration file must not fail because of waiting clients.
 std::size_t MostWaiting(bool of_file) {
-  return of_file ? Claims::kNoLimit : StreamControl::kMostWaiting;
+  return of_file ? Claims::kNoLimit : StreamChanges::kMostWaiting;
 }
 
 /// Whether the stream was stopped and could not start again.
@@ -79,12 +79,12 @@ absl::Status Tell(CameraStream& stream, const LearnerChange& change) {
 
 }  // namespace
 
-StreamControl::StreamControl(Options options)
+StreamChanges::StreamChanges(Options options)
     : options_(std::move(options)), claims_(options_.begins, options_.ends) {
   MILLRACE_CHECK(options_.streams != nullptr && options_.events != nullptr && options_.start);
 }
 
-absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
+absl::StatusOr<SharedStream> StreamChanges::Create(const StreamConfig& config) {
   MILLRACE_ASSIGN_OR_RETURN(
       const Claims::Claim claim,
       claims_.Take(config.name, config.learner.stop, MostWaiting(config.of_file)));
@@ -111,7 +111,7 @@ absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
 }
 
 // An empty name means the only stream at this moment, even if others appear while the call waits.
-absl::StatusOr<Claims::Claim> StreamControl::TakeTurn(Target& target) {
+absl::StatusOr<Claims::Claim> StreamChanges::TakeTurn(Target& target) {
   if (target.name.empty()) {
     MILLRACE_ASSIGN_OR_RETURN(const SharedStream only, options_.streams->Find(""));
     target.name = only->stream->config().name;
@@ -119,7 +119,7 @@ absl::StatusOr<Claims::Claim> StreamControl::TakeTurn(Target& target) {
   return claims_.Take(target.name, target.stop, MostWaiting(target.of_file));
 }
 
-absl::Status StreamControl::MakeRoom() {
+absl::Status StreamChanges::MakeRoom() {
   const MutexLock lock(mu_);
   const std::size_t count = options_.streams->All().size() + being_made_;
   if (count >= options_.most_streams) {
@@ -132,7 +132,7 @@ absl::Status StreamControl::MakeRoom() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<SharedStream> StreamControl::Start(const StreamConfig& config) const {
+absl::StatusOr<SharedStream> StreamChanges::Start(const StreamConfig& config) const {
   try {
     return options_.start(config);
   } catch (const std::exception& error) {
@@ -141,14 +141,14 @@ absl::StatusOr<SharedStream> StreamControl::Start(const StreamConfig& config) co
   }
 }
 
-absl::StatusOr<SharedStream> StreamControl::StartUnlessCancelled(const StreamConfig& config) const {
+absl::StatusOr<SharedStream> StreamChanges::StartUnlessCancelled(const StreamConfig& config) const {
   MILLRACE_ASSIGN_OR_RETURN(SharedStream started, Start(config));
   if (!config.learner.stop.stop_requested()) return started;
   GiveUp(started);
   return absl::CancelledError("the call was cancelled");
 }
 
-absl::Status StreamControl::TakePlace(const SharedStream& started) const {
+absl::Status StreamChanges::TakePlace(const SharedStream& started) const {
   const absl::Status replaced = options_.streams->Replace(started);
   if (!replaced.ok()) {
     GiveUp(started);
@@ -158,12 +158,12 @@ absl::Status StreamControl::TakePlace(const SharedStream& started) const {
   return replaced;
 }
 
-void StreamControl::GiveUp(const SharedStream& started) const {
+void StreamChanges::GiveUp(const SharedStream& started) const {
   started->stream->Stop();
   options_.events->Forget(started->life);
 }
 
-absl::StatusOr<SharedStream> StreamControl::Update(Target target, const StreamConfig& config,
+absl::StatusOr<SharedStream> StreamChanges::Update(Target target, const StreamConfig& config,
                                                    bool allow_reset) {
   return Update(
       std::move(target),
@@ -171,7 +171,7 @@ absl::StatusOr<SharedStream> StreamControl::Update(Target target, const StreamCo
       allow_reset);
 }
 
-absl::StatusOr<SharedStream> StreamControl::Update(Target target, const Next& next,
+absl::StatusOr<SharedStream> StreamChanges::Update(Target target, const Next& next,
                                                    bool allow_reset) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(SharedStream old, Find(target));
@@ -190,7 +190,7 @@ absl::StatusOr<SharedStream> StreamControl::Update(Target target, const Next& ne
 }
 
 // Changes the learner first, because that change can be rolled back.
-std::optional<absl::Status> StreamControl::ChangeWhileItLearns(ServedStream& served,
+std::optional<absl::Status> StreamChanges::ChangeWhileItLearns(ServedStream& served,
                                                                const StreamConfig& config) const {
   const std::vector<std::string> keys = DifferingKeys(served.config().in_force, config.in_force);
   const bool can = served.stream->running() && std::ranges::all_of(keys, CanChangeWhileItLearns);
@@ -209,7 +209,7 @@ std::optional<absl::Status> StreamControl::ChangeWhileItLearns(ServedStream& ser
   return absl::OkStatus();
 }
 
-absl::Status StreamControl::ReplaceSource(const ServedStream& served,
+absl::Status StreamChanges::ReplaceSource(const ServedStream& served,
                                           const StreamConfig& config) const {
   if (options_.admit) {
     MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.learner_as_made));
@@ -221,13 +221,13 @@ absl::Status StreamControl::ReplaceSource(const ServedStream& served,
   return served.stream->ReplaceSource(source);
 }
 
-absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
+absl::StatusOr<SharedStream> StreamChanges::Restart(const SharedStream& old,
                                                     const StreamConfig& config) {
   if (ShareAFolder(old->config(), config)) return StopThenStart(old, config, {});
   return StartThenStop(old, config);
 }
 
-absl::StatusOr<SharedStream> StreamControl::StartThenStop(const SharedStream& old,
+absl::StatusOr<SharedStream> StreamChanges::StartThenStop(const SharedStream& old,
                                                           const StreamConfig& config) {
   MILLRACE_ASSIGN_OR_RETURN(SharedStream started, StartUnlessCancelled(config));
   MILLRACE_RETURN_IF_ERROR(TakePlace(started));
@@ -237,7 +237,7 @@ absl::StatusOr<SharedStream> StreamControl::StartThenStop(const SharedStream& ol
 
 // Ignores a cancellation after the start. By then the new stream may have written checkpoints that
 // the old one cannot use.
-absl::StatusOr<SharedStream> StreamControl::StopThenStart(const SharedStream& old,
+absl::StatusOr<SharedStream> StreamChanges::StopThenStart(const SharedStream& old,
                                                           const StreamConfig& config,
                                                           const Between& between) {
   EndForChange(*old->stream);
@@ -256,7 +256,7 @@ absl::StatusOr<SharedStream> StreamControl::StopThenStart(const SharedStream& ol
   return started;
 }
 
-void StreamControl::StartAgain(const SharedStream& old) {
+void StreamChanges::StartAgain(const SharedStream& old) {
   const absl::StatusOr<SharedStream> again = Start(old->config());
   const absl::Status status = again.ok() ? TakePlace(*again) : again.status();
   if (status.ok() || absl::IsCancelled(status)) return;  // Cancelled: the server stops.
@@ -266,14 +266,14 @@ void StreamControl::StartAgain(const SharedStream& old) {
 }
 
 // `make` runs once the stream has stopped using the checkpoints.
-StreamControl::Between StreamControl::SettingAside(const std::string& folder, std::int64_t after,
+StreamChanges::Between StreamChanges::SettingAside(const std::string& folder, std::int64_t after,
                                                    const std::string& why) {
   const std::string name = pipeline::AsideName(why);
   return {.make = [=] { return pipeline::SetAside(folder, after, name); },
           .undo = [=] { pipeline::TakeBack(folder, after, name); }};
 }
 
-absl::StatusOr<SharedStream> StreamControl::Reset(Target target) {
+absl::StatusOr<SharedStream> StreamChanges::Reset(Target target) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   StreamConfig config = old->config();
@@ -283,7 +283,7 @@ absl::StatusOr<SharedStream> StreamControl::Reset(Target target) {
   return StopThenStart(old, config, SettingAside(folder, -1, "reset"));
 }
 
-absl::StatusOr<pipeline::CheckpointInfo> StreamControl::Restore(Target target,
+absl::StatusOr<pipeline::CheckpointInfo> StreamChanges::Restore(Target target,
                                                                 const std::string& name) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
@@ -307,7 +307,7 @@ absl::StatusOr<pipeline::CheckpointInfo> StreamControl::Restore(Target target,
   return found;
 }
 
-absl::Status StreamControl::MakeAnew(
+absl::Status StreamChanges::MakeAnew(
     const std::string& name,
     const std::function<std::optional<StreamConfig>(const ServedStream& now)>& next) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, {}));
@@ -316,13 +316,13 @@ absl::Status StreamControl::MakeAnew(
   return config ? Restart(old, *config).status() : absl::OkStatus();
 }
 
-absl::Status StreamControl::WithoutChange(const std::string& name, const std::stop_token& stop,
+absl::Status StreamChanges::WithoutChange(const std::string& name, const std::stop_token& stop,
                                           const std::function<absl::Status()>& act) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, stop, kMostWaiting));
   return act();
 }
 
-absl::StatusOr<SharedStream> StreamControl::Delete(Target target) {
+absl::StatusOr<SharedStream> StreamChanges::Delete(Target target) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, Find(target));
   options_.streams->Remove(stream);
@@ -336,12 +336,12 @@ absl::StatusOr<SharedStream> StreamControl::Delete(Target target) {
   return stream;
 }
 
-bool StreamControl::IsOfFile(const std::string& name) const {
+bool StreamChanges::IsOfFile(const std::string& name) const {
   const MutexLock lock(mu_);
   return of_file_.contains(name);
 }
 
-absl::StatusOr<SharedStream> StreamControl::Find(const Target& target) const {
+absl::StatusOr<SharedStream> StreamChanges::Find(const Target& target) const {
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, options_.streams->Find(target.name));
   if (target.of_file && !IsOfFile(target.name)) {
     return absl::AlreadyExistsError(

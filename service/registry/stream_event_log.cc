@@ -1,4 +1,4 @@
-#include "service/registry/stream_events.h"
+#include "service/registry/stream_event_log.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,13 +14,13 @@ constexpr std::size_t kKept = 256;
 
 }  // namespace
 
-StreamEvents::Life StreamEvents::Begin(const std::string& stream) {
+StreamEventLog::Life StreamEventLog::Begin(const std::string& stream) {
   const MutexLock lock(mu_);
   lives_[++begun_].stream = stream;
   return begun_;
 }
 
-void StreamEvents::Happened(Life life, StreamEvent::Kind kind) {
+void StreamEventLog::Happened(Life life, StreamEvent::Kind kind) {
   {
     const MutexLock lock(mu_);
     const auto found = lives_.find(life);
@@ -32,7 +32,7 @@ void StreamEvents::Happened(Life life, StreamEvent::Kind kind) {
   Tell();
 }
 
-void StreamEvents::Show(Life life) {
+void StreamEventLog::Show(Life life) {
   State& now = lives_[life];
   std::erase_if(lives_, [&](const auto& other) {
     return other.first != life && other.second.shown && other.second.stream == now.stream;
@@ -40,7 +40,7 @@ void StreamEvents::Show(Life life) {
   now.shown = true;
 }
 
-void StreamEvents::SourceIs(Life life, ingest::SourceState state, const absl::Status& cause) {
+void StreamEventLog::SourceIs(Life life, ingest::SourceState state, const absl::Status& cause) {
   {
     const MutexLock lock(mu_);
     const auto found = lives_.find(life);
@@ -53,7 +53,7 @@ void StreamEvents::SourceIs(Life life, ingest::SourceState state, const absl::St
   Tell();
 }
 
-void StreamEvents::LearnerIs(Life life, LearnerState state, const absl::Status& cause) {
+void StreamEventLog::LearnerIs(Life life, LearnerState state, const absl::Status& cause) {
   {
     const MutexLock lock(mu_);
     const auto found = lives_.find(life);
@@ -66,7 +66,7 @@ void StreamEvents::LearnerIs(Life life, LearnerState state, const absl::Status& 
   Tell();
 }
 
-void StreamEvents::OverloadIs(Life life, const Overload& overload) {
+void StreamEventLog::OverloadIs(Life life, const Overload& overload) {
   {
     const MutexLock lock(mu_);
     const auto found = lives_.find(life);
@@ -77,12 +77,12 @@ void StreamEvents::OverloadIs(Life life, const Overload& overload) {
   Tell();
 }
 
-void StreamEvents::Forget(Life life) {
+void StreamEventLog::Forget(Life life) {
   const MutexLock lock(mu_);
   lives_.erase(life);
 }
 
-void StreamEvents::Close() {
+void StreamEventLog::Close() {
   {
     const MutexLock lock(mu_);
     closed_ = true;
@@ -90,14 +90,14 @@ void StreamEvents::Close() {
   Tell();
 }
 
-void StreamEvents::Append(StreamEvent::Kind kind, const State& state) {
+void StreamEventLog::Append(StreamEvent::Kind kind, const State& state) {
   if (!state.shown || closed_) return;
   events_.push_back(EventOf(kind, state));
   ++appended_;
   if (events_.size() > kKept) events_.pop_front();
 }
 
-StreamEvent StreamEvents::EventOf(StreamEvent::Kind kind, const State& state) {
+StreamEvent StreamEventLog::EventOf(StreamEvent::Kind kind, const State& state) {
   StreamEvent event{.stream = state.stream,
                     .kind = kind,
                     .time = WallTime(),
@@ -115,8 +115,8 @@ StreamEvent StreamEvents::EventOf(StreamEvent::Kind kind, const State& state) {
   return event;
 }
 
-StreamEvents::Cursor StreamEvents::Watch(const std::string& stream,
-                                         std::deque<StreamEvent>& now) const {
+StreamEventLog::Cursor StreamEventLog::Watch(const std::string& stream,
+                                             std::deque<StreamEvent>& now) const {
   const MutexLock lock(mu_);
   for (const auto& [life, state] : lives_) {
     if (!state.shown || (!stream.empty() && state.stream != stream)) continue;
@@ -125,7 +125,7 @@ StreamEvents::Cursor StreamEvents::Watch(const std::string& stream,
   return appended_;
 }
 
-StreamEvents::Read StreamEvents::Next(Cursor& cursor, const std::string& stream) const {
+StreamEventLog::Read StreamEventLog::Next(Cursor& cursor, const std::string& stream) const {
   const MutexLock lock(mu_);
   const std::uint64_t oldest = appended_ - events_.size();
   Read read{.event = std::nullopt, .missed = oldest - std::min(cursor, oldest)};
@@ -140,18 +140,18 @@ StreamEvents::Read StreamEvents::Next(Cursor& cursor, const std::string& stream)
   return read;
 }
 
-bool StreamEvents::IsShown(const std::string& stream) const {
+bool StreamEventLog::IsShown(const std::string& stream) const {
   return std::any_of(lives_.begin(), lives_.end(), [&](const auto& life) {
     return life.second.shown && life.second.stream == stream;
   });
 }
 
-void StreamEvents::Listen(std::function<void()> listener) {
+void StreamEventLog::Listen(std::function<void()> listener) {
   const MutexLock lock(listening_mu_);
   listener_ = std::move(listener);
 }
 
-void StreamEvents::Tell() {
+void StreamEventLog::Tell() {
   const MutexLock lock(listening_mu_);
   if (listener_) listener_();
 }

@@ -14,11 +14,11 @@ namespace millrace::service {
 
 /// Knows the streams, but starts none, and stops them only in Stop(). Thread-safe. A caller may
 /// keep a returned stream for any time.
-class Streams {
+class StreamRegistry {
  public:
-  Streams() = default;
-  Streams(const Streams&) = delete;
-  Streams& operator=(const Streams&) = delete;
+  StreamRegistry() = default;
+  StreamRegistry(const StreamRegistry&) = delete;
+  StreamRegistry& operator=(const StreamRegistry&) = delete;
 
   /// All streams in the order of their addition.
   [[nodiscard]] std::vector<SharedStream> All() const ABSL_LOCKS_EXCLUDED(mu_);

@@ -1,4 +1,4 @@
-#include "service/registry/streams.h"
+#include "service/registry/stream_registry.h"
 
 #include <algorithm>
 #include <string>
@@ -35,12 +35,12 @@ absl::Status NoSuchStream(std::string_view name, const std::vector<SharedStream>
 
 }  // namespace
 
-std::vector<SharedStream> Streams::All() const {
+std::vector<SharedStream> StreamRegistry::All() const {
   const MutexLock lock(mu_);
   return streams_;
 }
 
-absl::StatusOr<SharedStream> Streams::Find(std::string_view name) const {
+absl::StatusOr<SharedStream> StreamRegistry::Find(std::string_view name) const {
   const std::vector<SharedStream> streams = All();
   if (name.empty() && streams.size() == 1) return streams.front();
   for (const SharedStream& stream : streams) {
@@ -49,7 +49,7 @@ absl::StatusOr<SharedStream> Streams::Find(std::string_view name) const {
   return NoSuchStream(name, streams);
 }
 
-absl::Status Streams::Add(SharedStream stream) {
+absl::Status StreamRegistry::Add(SharedStream stream) {
   const MutexLock lock(mu_);
   if (stopped_) return absl::CancelledError("the server stops");
   for (const SharedStream& other : streams_) {
@@ -59,14 +59,14 @@ absl::Status Streams::Add(SharedStream stream) {
   return absl::OkStatus();
 }
 
-absl::Status Streams::AlreadyExists(const std::string& name) {
+absl::Status StreamRegistry::AlreadyExists(const std::string& name) {
   return Because("STREAM_EXISTS", {{"stream", name}},
                  absl::AlreadyExistsError(absl::StrCat(
                      "there is a stream '", name,
                      "' already; choose another name, or change that one with UpdateStream")));
 }
 
-absl::Status Streams::Replace(SharedStream stream) {
+absl::Status StreamRegistry::Replace(SharedStream stream) {
   const MutexLock lock(mu_);
   if (stopped_) return absl::CancelledError("the server stops");
   const auto found = std::find_if(
@@ -77,12 +77,12 @@ absl::Status Streams::Replace(SharedStream stream) {
   return absl::OkStatus();
 }
 
-void Streams::Remove(const SharedStream& stream) {
+void StreamRegistry::Remove(const SharedStream& stream) {
   const MutexLock lock(mu_);
   MILLRACE_CHECK(std::erase(streams_, stream) == 1);
 }
 
-void Streams::Stop() {
+void StreamRegistry::Stop() {
   {
     const MutexLock lock(mu_);
     stopped_ = true;

@@ -43,7 +43,7 @@ struct StreamEvent {
 };
 
 /// Keeps the last events and the current state of each stream. Thread-safe.
-class StreamEvents {
+class StreamEventLog {
  public:
   /// The number of the next event that a watcher will read.
   using Cursor = std::uint64_t;
@@ -60,9 +60,9 @@ class StreamEvents {
     bool over = false;
   };
 
-  StreamEvents() = default;
-  StreamEvents(const StreamEvents&) = delete;
-  StreamEvents& operator=(const StreamEvents&) = delete;
+  StreamEventLog() = default;
+  StreamEventLog(const StreamEventLog&) = delete;
+  StreamEventLog& operator=(const StreamEventLog&) = delete;
 
   /// Begins a life of `stream`. It stays hidden from watchers until kCreated or kUpdated; that
   /// event then shows its current state.

@@ -1,4 +1,4 @@
-#include "service/registry/stream_events.h"
+#include "service/registry/stream_event_log.h"
 
 #include <tuple>
 
@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::SizeIs;
 using Kind = StreamEvent::Kind;
 
-std::vector<StreamEvent> ReadAll(const StreamEvents& events, StreamEvents::Cursor& cursor,
+std::vector<StreamEvent> ReadAll(const StreamEventLog& events, StreamEventLog::Cursor& cursor,
                                  const std::string& stream = "") {
   std::vector<StreamEvent> all;
   while (const auto event = events.Next(cursor, stream).event) all.push_back(*event);
@@ -25,20 +25,20 @@ std::vector<Kind> Kinds(const std::vector<StreamEvent>& events) {
   return kinds;
 }
 
-class StreamEventsTest : public ::testing::Test {
+class StreamEventLogTest : public ::testing::Test {
  protected:
-  StreamEventsTest() {
+  StreamEventLogTest() {
     events_.Happened(street_, Kind::kCreated);
     cursor_ = events_.Watch("", now_);
   }
 
-  StreamEvents events_;
-  const StreamEvents::Life street_ = events_.Begin("street");
+  StreamEventLog events_;
+  const StreamEventLog::Life street_ = events_.Begin("street");
   std::deque<StreamEvent> now_;
-  StreamEvents::Cursor cursor_ = 0;
+  StreamEventLog::Cursor cursor_ = 0;
 };
 
-TEST_F(StreamEventsTest, AWatcherLearnsWhatThereIsAndWhatHappensThen) {
+TEST_F(StreamEventLogTest, AWatcherLearnsWhatThereIsAndWhatHappensThen) {
   ASSERT_THAT(now_, SizeIs(1));
   EXPECT_EQ(now_[0].stream, "street");
   EXPECT_EQ(now_[0].kind, Kind::kExists);
@@ -51,7 +51,7 @@ TEST_F(StreamEventsTest, AWatcherLearnsWhatThereIsAndWhatHappensThen) {
   EXPECT_GT(all[0].time.count(), 0);
 }
 
-TEST_F(StreamEventsTest, TellWhatAStreamGivesUpAndWhatHelps) {
+TEST_F(StreamEventLogTest, TellWhatAStreamGivesUpAndWhatHelps) {
   const Overload overload{.kind = OverloadKind::kDrops,
                           .received_per_second = 25,
                           .dropped_per_second = 20,
@@ -73,7 +73,7 @@ TEST_F(StreamEventsTest, TellWhatAStreamGivesUpAndWhatHelps) {
   EXPECT_EQ(now[0].overload_cause, "drops 20.0 of 25.0 frames a second");
 }
 
-TEST_F(StreamEventsTest, TheSameStateOfALearnerAgainIsNoEvent) {
+TEST_F(StreamEventLogTest, TheSameStateOfALearnerAgainIsNoEvent) {
   events_.LearnerIs(street_, LearnerState::kLearning, absl::OkStatus());
   events_.LearnerIs(street_, LearnerState::kFailed, absl::InternalError("out of memory"));
   events_.LearnerIs(street_, LearnerState::kFailed, absl::InternalError("again"));
@@ -82,8 +82,8 @@ TEST_F(StreamEventsTest, TheSameStateOfALearnerAgainIsNoEvent) {
   EXPECT_EQ(all[0].cause, "out of memory");
 }
 
-TEST_F(StreamEventsTest, OfAStreamThatIsNotThereNothingIsTold) {
-  const StreamEvents::Life yard = events_.Begin("yard");
+TEST_F(StreamEventLogTest, OfAStreamThatIsNotThereNothingIsTold) {
+  const StreamEventLog::Life yard = events_.Begin("yard");
   events_.SourceIs(yard, ingest::SourceState::kStreaming, absl::OkStatus());
   events_.Forget(yard);
   events_.Happened(street_, Kind::kDeleted);
@@ -94,8 +94,8 @@ TEST_F(StreamEventsTest, OfAStreamThatIsNotThereNothingIsTold) {
   EXPECT_THAT(now, SizeIs(0));
 }
 
-TEST_F(StreamEventsTest, WhatASourceDidBeforeItsStreamWasThereShowsWhenItIs) {
-  const StreamEvents::Life yard = events_.Begin("yard");
+TEST_F(StreamEventLogTest, WhatASourceDidBeforeItsStreamWasThereShowsWhenItIs) {
+  const StreamEventLog::Life yard = events_.Begin("yard");
   events_.SourceIs(yard, ingest::SourceState::kStreaming, absl::OkStatus());
   events_.Happened(yard, Kind::kCreated);
   const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
@@ -103,14 +103,14 @@ TEST_F(StreamEventsTest, WhatASourceDidBeforeItsStreamWasThereShowsWhenItIs) {
   EXPECT_EQ(all[0].source, ingest::SourceState::kStreaming);
 }
 
-TEST_F(StreamEventsTest, OneStreamCanBeWatchedAlone) {
-  const StreamEvents::Life yard = events_.Begin("yard");
+TEST_F(StreamEventLogTest, OneStreamCanBeWatchedAlone) {
+  const StreamEventLog::Life yard = events_.Begin("yard");
   events_.Happened(yard, Kind::kCreated);
   events_.Happened(street_, Kind::kUpdated);
   EXPECT_THAT(Kinds(ReadAll(events_, cursor_, "street")), ElementsAre(Kind::kUpdated));
 }
 
-TEST_F(StreamEventsTest, WhoWatchesOneStreamIsToldWhetherThereIsOne) {
+TEST_F(StreamEventLogTest, WhoWatchesOneStreamIsToldWhetherThereIsOne) {
   std::deque<StreamEvent> now;
   (void)events_.Begin("yard");
   (void)events_.Watch("yard", now);
@@ -119,8 +119,8 @@ TEST_F(StreamEventsTest, WhoWatchesOneStreamIsToldWhetherThereIsOne) {
   EXPECT_THAT(now, SizeIs(1));
 }
 
-TEST_F(StreamEventsTest, OfTwoLivesOnlyTheOneThatTookThePlaceLastIsHeard) {
-  const StreamEvents::Life next = events_.Begin("street");
+TEST_F(StreamEventLogTest, OfTwoLivesOnlyTheOneThatTookThePlaceLastIsHeard) {
+  const StreamEventLog::Life next = events_.Begin("street");
   events_.SourceIs(next, ingest::SourceState::kStreaming, absl::OkStatus());
   events_.LearnerIs(next, LearnerState::kFrozen, absl::OkStatus());
   events_.Happened(next, Kind::kUpdated);
@@ -136,51 +136,51 @@ TEST_F(StreamEventsTest, OfTwoLivesOnlyTheOneThatTookThePlaceLastIsHeard) {
 }
 
 // An order to a learner may come as its stream is deleted.
-TEST_F(StreamEventsTest, ALifeThatIsOverDoesNotComeBack) {
+TEST_F(StreamEventLogTest, ALifeThatIsOverDoesNotComeBack) {
   events_.Happened(street_, Kind::kDeleted);
   events_.LearnerIs(street_, LearnerState::kFrozen, absl::OkStatus());
   events_.Happened(street_, Kind::kUpdated);
-  const StreamEvents::Life next = events_.Begin("street");
+  const StreamEventLog::Life next = events_.Begin("street");
   events_.Happened(next, Kind::kCreated);
   const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
   ASSERT_THAT(Kinds(all), ElementsAre(Kind::kDeleted, Kind::kCreated));
   EXPECT_EQ(all[1].learner, LearnerState::kLearning);
 }
 
-TEST_F(StreamEventsTest, OnceClosedThereIsAnEndBehindTheLastEvent) {
+TEST_F(StreamEventLogTest, OnceClosedThereIsAnEndBehindTheLastEvent) {
   EXPECT_FALSE(events_.Next(cursor_, "").over);
   events_.Happened(street_, Kind::kUpdated);
   events_.Close();
   events_.Happened(street_, Kind::kDeleted);
-  const StreamEvents::Read last = events_.Next(cursor_, "");
+  const StreamEventLog::Read last = events_.Next(cursor_, "");
   EXPECT_EQ(last.event->kind, Kind::kUpdated);
   EXPECT_FALSE(last.over);
   EXPECT_TRUE(events_.Next(cursor_, "").over);
 }
 
-TEST_F(StreamEventsTest, AWatcherThatSleptIsToldHowManyItLost) {
+TEST_F(StreamEventLogTest, AWatcherThatSleptIsToldHowManyItLost) {
   for (int i = 0; i < 300; ++i) events_.Happened(street_, Kind::kUpdated);
-  const StreamEvents::Read first = events_.Next(cursor_, "");
+  const StreamEventLog::Read first = events_.Next(cursor_, "");
   EXPECT_EQ(first.missed, 300u - 256u);
   EXPECT_EQ(events_.Next(cursor_, "").missed, 0u);
 }
 
-TEST_F(StreamEventsTest, WhoLostTheEndOfTheStreamThatItWatchesIsToldThatItIsGone) {
-  const StreamEvents::Life yard = events_.Begin("yard");
+TEST_F(StreamEventLogTest, WhoLostTheEndOfTheStreamThatItWatchesIsToldThatItIsGone) {
+  const StreamEventLog::Life yard = events_.Begin("yard");
   events_.Happened(yard, Kind::kCreated);
   for (int i = 0; i < 300; ++i) events_.Happened(yard, Kind::kUpdated);
-  StreamEvents::Cursor while_it_is_there = cursor_;
+  StreamEventLog::Cursor while_it_is_there = cursor_;
   EXPECT_FALSE(events_.Next(while_it_is_there, "street").gone);
   events_.Happened(street_, Kind::kDeleted);
   for (int i = 0; i < 300; ++i) events_.Happened(yard, Kind::kUpdated);
-  StreamEvents::Cursor of_all = cursor_;
+  StreamEventLog::Cursor of_all = cursor_;
   EXPECT_FALSE(events_.Next(of_all, "").gone);
-  const StreamEvents::Read lost = events_.Next(cursor_, "street");
+  const StreamEventLog::Read lost = events_.Next(cursor_, "street");
   EXPECT_FALSE(lost.event);
   EXPECT_TRUE(lost.gone);
 }
 
-TEST_F(StreamEventsTest, WakesWhoListensUntilToldNotTo) {
+TEST_F(StreamEventLogTest, WakesWhoListensUntilToldNotTo) {
   int calls = 0;
   events_.Listen([&calls] { ++calls; });
   events_.Happened(street_, Kind::kUpdated);
