@@ -14,7 +14,7 @@ std::string RandomId() {
 
 }  // namespace
 
-ServedStream::ServedStream(std::shared_ptr<RunRecorder> the_record,
+ServedStream::ServedStream(std::shared_ptr<StreamRecord> the_record,
                            std::shared_ptr<CameraStream> the_stream, StreamEventLog::Life the_life,
                            HeldMemory the_memory)
     : run_id(RandomId()),

@@ -10,8 +10,8 @@
 #include "service/frames/live_page_pictures.h"
 #include "service/registry/memory_budget.h"
 #include "service/registry/stream_event_log.h"
+#include "service/registry/stream_record.h"
 #include "service/registry/subscriber_counts.h"
-#include "service/registry/summary_recorder.h"
 #include "service/stream/camera_stream.h"
 
 namespace millrace::service {
@@ -22,7 +22,7 @@ namespace millrace::service {
 class ServedStream {
  public:
   /// `the_life`: the id under which the stream reports its events.
-  ServedStream(std::shared_ptr<RunRecorder> the_record, std::shared_ptr<CameraStream> the_stream,
+  ServedStream(std::shared_ptr<StreamRecord> the_record, std::shared_ptr<CameraStream> the_stream,
                StreamEventLog::Life the_life = 0, HeldMemory the_memory = nullptr);
 
   /// The configuration of the stream: the one at its creation, or the last argument of SetConfig().
@@ -36,7 +36,7 @@ class ServedStream {
   /// The reserved memory, held until the stream is destroyed. Null: no estimate was made.
   const HeldMemory memory;
   /// Outlives the stream, which writes to it.
-  const std::shared_ptr<RunRecorder> record;
+  const std::shared_ptr<StreamRecord> record;
   const std::shared_ptr<CameraStream> stream;
   /// The learner's description at its creation: its cost on an idle machine, and its promised
   /// delay. Later values of learner() depend on how busy the machine is.

@@ -146,9 +146,9 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
   config = std::move(fitted.config);
   MILLRACE_ASSIGN_OR_RETURN(HeldMemory memory, HoldMemory(config));
   auto record =
-      std::make_shared<RunRecorder>(MonotonicClock(), start_,
-                                    std::chrono::round<std::chrono::nanoseconds>(
-                                        std::chrono::duration<double>(config.scores.window_s)));
+      std::make_shared<StreamRecord>(MonotonicClock(), start_,
+                                     std::chrono::round<std::chrono::nanoseconds>(
+                                         std::chrono::duration<double>(config.scores.window_s)));
   const StreamEventLog::Life life = events_.Begin(config.name);
   absl::Cleanup forget = [&] { events_.Forget(life); };
   StreamObservers observers = ObserversOf(config.name, life, record);
@@ -181,7 +181,7 @@ absl::StatusOr<HeldMemory> Serve::HoldMemory(const StreamConfig& config) {
 }
 
 StreamObservers Serve::ObserversOf(const std::string& stream, StreamEventLog::Life life,
-                                   const std::shared_ptr<RunRecorder>& record) {
+                                   const std::shared_ptr<StreamRecord>& record) {
   return {.observe =
               [this, record](const Prediction& prediction) {
                 record->Record(prediction);

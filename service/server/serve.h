@@ -30,8 +30,8 @@
 #include "service/registry/client_rules.h"
 #include "service/registry/stream_changes.h"
 #include "service/registry/stream_event_log.h"
+#include "service/registry/stream_record.h"
 #include "service/registry/stream_registry.h"
-#include "service/registry/summary_recorder.h"
 #include "service/rpc/call_thread.h"
 #include "service/server/camera_fit.h"
 #include "service/server/certificate_watch.h"
@@ -113,7 +113,7 @@ class Serve {
   [[nodiscard]] absl::StatusOr<HeldMemory> HoldMemory(const StreamConfig& config);
   /// All observers except `admit`.
   [[nodiscard]] StreamObservers ObserversOf(const std::string& stream, StreamEventLog::Life life,
-                                            const std::shared_ptr<RunRecorder>& record);
+                                            const std::shared_ptr<StreamRecord>& record);
   absl::Status StartServers();
   void DialOwnPorts();
   /// Allows reloads from now on, and runs one that was requested during the start.

@@ -118,7 +118,7 @@ class PushCallTest : public testing::Test {
   PushCallTest() {
     auto door = std::make_unique<FakeCameraStream>("door");
     door->TakeFramesFrom(entry_);
-    auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
+    auto record = std::make_shared<StreamRecord>(MonotonicClock(), std::chrono::nanoseconds(0));
     MILLRACE_CHECK(
         streams_.Add(std::make_shared<ServedStream>(std::move(record), std::move(door))).ok());
     MILLRACE_CHECK(PushCall::Begin(call_, context_) == call_.get());

@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 StreamSummary LearnedStream(const std::string& name) {
   FakeClock clock;
   FakeCameraStream stream(name);
-  RunRecorder record(clock, clock.Now());
+  StreamRecord record(clock, clock.Now());
   for (std::int64_t number = 0; number < 11; ++number) {
     record.Record(*MovingDisc(name, number * 2, 16, 16));  // Every other frame was dropped.
     clock.Advance(milliseconds(200));
@@ -147,7 +147,7 @@ TEST(SummaryJsonTest, IsNullWhereNothingWasPredicted) {
     snapshot.frames = {};
     snapshot.recent = {};
   });
-  RunRecorder record(clock, clock.Now());
+  StreamRecord record(clock, clock.Now());
   const json summary =
       SummaryJson(std::vector<StreamSummary>{Summarise(*Borrowed(stream, record))});
   EXPECT_TRUE(summary["delay_ms"]["p50"].is_null());

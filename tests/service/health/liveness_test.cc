@@ -37,8 +37,8 @@ class LivenessTest : public ::testing::Test {
   FakeClock clock_;
   FakeCameraStream gate_{"gate"};  // With three frames in flight.
   FakeCameraStream yard_{"yard"};
-  RunRecorder gate_record_{clock_, clock_.Now()};
-  RunRecorder yard_record_{clock_, clock_.Now()};
+  StreamRecord gate_record_{clock_, clock_.Now()};
+  StreamRecord yard_record_{clock_, clock_.Now()};
   BorrowedStreams streams_ = {{gate_, gate_record_}, {yard_, yard_record_}};
   Liveness liveness_{streams_, clock_};
 };

@@ -56,7 +56,7 @@ class MetricsTest : public ::testing::Test {
 
   FakeClock clock_;
   FakeCameraStream stream_{"street"};
-  RunRecorder record_{clock_, clock_.Now()};
+  StreamRecord record_{clock_, clock_.Now()};
   BorrowedStreams streams_ = {{stream_, record_}};
   CallCounts calls_;
   Metrics metrics_{
@@ -67,7 +67,7 @@ TEST(MetricsWindowTest, TheGainIsNoNumberBeforeTheFirstFullWindow) {
   FakeClock clock;
   FakeCameraStream stream("street");
   stream.CompareWith("dis");
-  RunRecorder record(clock, clock.Now(), std::chrono::seconds(1));
+  StreamRecord record(clock, clock.Now(), std::chrono::seconds(1));
   BorrowedStreams streams = {{stream, record}};
   const Metrics metrics({.streams = &streams});
   EXPECT_THAT(metrics.Text(),
@@ -377,7 +377,7 @@ double Sum(const std::string& text, const std::string& name) {
 TEST(MetricsIdentityTest, HoldsInEveryScrape) {
   FakeStream fake = StartFakeStream(
       {.learner = {.width = 16, .height = 16, .predicts = FakeLearner::Predicts::kAtOnce}});
-  RunRecorder record(*fake.clock, fake.clock->Now());
+  StreamRecord record(*fake.clock, fake.clock->Now());
   BorrowedStreams streams = {{*fake.stream, record}};
   const Metrics metrics({.streams = &streams});
   std::atomic<bool> done = false;

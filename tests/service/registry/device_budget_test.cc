@@ -114,7 +114,7 @@ class BudgetGateTest : public testing::Test {
     options.config = Watching("rtsp://user:secret@camera/1", name);
     FakeStream fake = StartFakeStream(options);
     fake.learner->Describe([&](auto& learner) { learner.stages[0].forward_ms = forward_ms; });
-    auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
+    auto record = std::make_shared<StreamRecord>(MonotonicClock(), std::chrono::nanoseconds(0));
     ASSERT_TRUE(streams_
                     .Add(std::make_shared<ServedStream>(record, std::move(fake.stream),
                                                         /*the_life=*/0, std::move(memory)))

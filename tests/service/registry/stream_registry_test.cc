@@ -18,7 +18,7 @@ class StreamRegistryTest : public ::testing::Test {
   /// A running stream; its parts live as long as the test.
   SharedStream Start(const std::string& name) {
     fakes_.push_back(StartFakeStream({.name = name}));
-    auto record = std::make_shared<RunRecorder>(clock_, clock_.Now());
+    auto record = std::make_shared<StreamRecord>(clock_, clock_.Now());
     return std::make_shared<ServedStream>(record, std::move(fakes_.back().stream));
   }
 
@@ -75,7 +75,7 @@ TEST_F(StreamRegistryTest, WhatIsKeptOfAConfigurationHasNoTokens) {
   config.name = "street";
   config.learner.stop = config.source.stop = call.get_token();
   fakes_.push_back(StartFakeStream({.config = config}));
-  auto record = std::make_shared<RunRecorder>(clock_, clock_.Now());
+  auto record = std::make_shared<StreamRecord>(clock_, clock_.Now());
   ServedStream served(record, std::move(fakes_.back().stream));
   EXPECT_FALSE(served.stream->config().learner.stop.stop_possible());
   EXPECT_FALSE(served.config().learner.stop.stop_possible());

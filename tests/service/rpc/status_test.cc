@@ -51,7 +51,7 @@ class LongErrorsTest : public GrpcFixture {
       FakeStreamOptions options;
       options.config = config;
       before_.push_back(StartFakeStream(options));
-      auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
+      auto record = std::make_shared<StreamRecord>(MonotonicClock(), std::chrono::nanoseconds(0));
       MILLRACE_CHECK(
           streams_.Add(std::make_shared<ServedStream>(record, std::move(before_.back().stream)))
               .ok());

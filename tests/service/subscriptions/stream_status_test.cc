@@ -77,7 +77,7 @@ class StreamStatusTest : public testing::Test {
     const StreamEventLog::Life life = events_.Begin("yard");
     auto started = CameraStream::Start(Options(life));
     MILLRACE_CHECK(started.ok());
-    auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
+    auto record = std::make_shared<StreamRecord>(MonotonicClock(), std::chrono::nanoseconds(0));
     served_ = std::make_shared<ServedStream>(record, *std::move(started), life);
     MILLRACE_CHECK(streams_.Add(served_).ok());
     events_.Happened(life, StreamEvent::Kind::kCreated);

@@ -17,7 +17,7 @@ namespace millrace::service {
 namespace {
 
 SharedStream Serve(const std::string& name) {
-  auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
+  auto record = std::make_shared<StreamRecord>(MonotonicClock(), std::chrono::nanoseconds(0));
   return std::make_shared<ServedStream>(record, std::make_shared<FakeCameraStream>(name));
 }
 

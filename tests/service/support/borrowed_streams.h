@@ -15,7 +15,7 @@ std::shared_ptr<T> Borrow(T& owned) {
   return {std::shared_ptr<T>(), &owned};
 }
 
-inline SharedStream Borrowed(CameraStream& stream, RunRecorder& record) {
+inline SharedStream Borrowed(CameraStream& stream, StreamRecord& record) {
   return std::make_shared<ServedStream>(Borrow(record), Borrow(stream));
 }
 
@@ -24,7 +24,7 @@ class BorrowedStreams : public StreamRegistry {
  public:
   struct Entry {
     CameraStream& stream;
-    RunRecorder& record;
+    StreamRecord& record;
   };
   BorrowedStreams(std::initializer_list<Entry> entries) {
     for (const Entry& entry : entries) {

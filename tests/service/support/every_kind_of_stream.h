@@ -37,7 +37,7 @@ struct EveryKindOfStream {
   FakeCameraStream compared{"compared"};
   FakeCameraStream classes{"classes"};
   FakeCameraStream values{"values"};
-  RunRecorder record{clock, clock.Now()};
+  StreamRecord record{clock, clock.Now()};
   BorrowedStreams streams = {
       {flow, record}, {compared, record}, {classes, record}, {values, record}};
 };

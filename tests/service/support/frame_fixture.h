@@ -85,7 +85,7 @@ class FrameServiceTest : public testing::Test {
     };
     auto stream = CameraStream::Start(std::move(options));
     if (!stream.ok()) return stream.status();
-    auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
+    auto record = std::make_shared<StreamRecord>(MonotonicClock(), std::chrono::nanoseconds(0));
     return std::make_shared<ServedStream>(std::move(record), *std::move(stream));
   }
 };

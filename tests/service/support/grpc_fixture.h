@@ -161,7 +161,7 @@ class GrpcFixture : public testing::Test {
       events_.Forget(life);
       return fake.started;
     }
-    auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
+    auto record = std::make_shared<StreamRecord>(MonotonicClock(), std::chrono::nanoseconds(0));
     SharedStream served = std::make_shared<ServedStream>(record, std::move(fake.stream), life);
     std::swap(fakes_[config.name], fake);
     before_.push_back(std::move(fake));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "service/registry/summary_recorder.h"
+#include "service/registry/stream_record.h"
 #include "service/stream/camera_stream.h"
 
 namespace millrace::service {

@@ -67,8 +67,8 @@ class DebugTraceTest : public ::testing::Test {
   FakeClock clock_{std::chrono::hours(1)};
   FakeCameraStream gate_{"gate"};
   FakeCameraStream yard_{"yard"};
-  RunRecorder gate_record_{clock_, clock_.Now()};
-  RunRecorder yard_record_{clock_, clock_.Now()};
+  StreamRecord gate_record_{clock_, clock_.Now()};
+  StreamRecord yard_record_{clock_, clock_.Now()};
   BorrowedStreams streams_ = {{gate_, gate_record_}, {yard_, yard_record_}};
   HttpRoute route_ = DebugTraceRoute(streams_, clock_);
 };

@@ -72,7 +72,7 @@ struct DemoStream {
   explicit DemoStream(const std::string& name) : stream(name) {}
 
   FakeCameraStream stream;
-  RunRecorder record{MonotonicClock(), MonotonicClock().Now()};
+  StreamRecord record{MonotonicClock(), MonotonicClock().Now()};
   // Of its pictures.
   int width = 352;
   int height = 264;

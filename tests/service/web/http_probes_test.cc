@@ -18,8 +18,8 @@ class HttpProbesTest : public ::testing::Test {
   FakeClock clock_;
   FakeCameraStream gate_{"gate"};
   FakeCameraStream yard_{"yard"};
-  RunRecorder gate_record_{clock_, clock_.Now()};
-  RunRecorder yard_record_{clock_, clock_.Now()};
+  StreamRecord gate_record_{clock_, clock_.Now()};
+  StreamRecord yard_record_{clock_, clock_.Now()};
   BorrowedStreams streams_ = {{gate_, gate_record_}, {yard_, yard_record_}};
   Metrics metrics_{{.streams = &streams_}};
   std::atomic<bool> stopping_ = false;

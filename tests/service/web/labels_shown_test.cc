@@ -60,7 +60,7 @@ class LabelsShownTest : public testing::Test {
 
   FakeClock clock_;
   FakeCameraStream stream_{"door"};
-  RunRecorder record_{clock_, clock_.Now()};
+  StreamRecord record_{clock_, clock_.Now()};
   BorrowedStreams streams_ = {{stream_, record_}};
 };
 

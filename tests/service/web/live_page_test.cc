@@ -34,7 +34,7 @@ class LivePageTest : public ::testing::Test {
 
   FakeClock clock_;
   FakeCameraStream stream_{"street"};
-  RunRecorder record_{clock_, clock_.Now()};
+  StreamRecord record_{clock_, clock_.Now()};
   std::atomic<bool> stopping_ = false;
   BorrowedStreams streams_ = {{stream_, record_}};
   LivePage page_{

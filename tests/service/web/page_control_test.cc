@@ -50,7 +50,7 @@ class PageControlTest : public ::testing::Test {
 
   FakeClock clock_;
   FakeCameraStream stream_{"street"};
-  RunRecorder record_{clock_, clock_.Now()};
+  StreamRecord record_{clock_, clock_.Now()};
   BorrowedStreams streams_ = {{stream_, record_}};
   SecretFiles files_;
   std::unique_ptr<Admission> admission_;

@@ -1,4 +1,4 @@
-#include "service/registry/summary_recorder.h"
+#include "service/registry/stream_record.h"
 
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ using std::chrono::seconds;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class RunRecorderTest : public ::testing::Test {
+class StreamRecordTest : public ::testing::Test {
  protected:
   void Record(std::int64_t number, float loss = 0.5F) {
     Prediction prediction;
@@ -29,7 +29,7 @@ class RunRecorderTest : public ::testing::Test {
   }
 
   FakeClock clock_;
-  RunRecorder record_{clock_, clock_.Now()};
+  StreamRecord record_{clock_, clock_.Now()};
 };
 
 Prediction At(std::int64_t epoch, seconds stream_time, float loss) {
@@ -42,9 +42,9 @@ Prediction At(std::int64_t epoch, seconds stream_time, float loss) {
 }
 
 // The clock of the machine stands still: windows are of the stream's own time.
-TEST(RunRecorderScoresTest, WindowsGoOnOverEpochs) {
+TEST(StreamRecordScoresTest, WindowsGoOnOverEpochs) {
   const FakeClock clock;
-  RunRecorder record(clock, clock.Now(), seconds(10));
+  StreamRecord record(clock, clock.Now(), seconds(10));
   for (int i = 0; i < 8; ++i) record.Record(At(0, seconds(100 + i), 0.5F));
   EXPECT_FALSE(record.Figures().window.has_value()) << "it is not full";
   // A new session, whose clock begins at 3: five of its seconds end the first window.
@@ -58,9 +58,9 @@ TEST(RunRecorderScoresTest, WindowsGoOnOverEpochs) {
   EXPECT_FALSE(figures.scores.gain().has_value()) << "there is nothing to compare with";
 }
 
-TEST(RunRecorderScoresTest, ComparisonJudgesBothAlike) {
+TEST(StreamRecordScoresTest, ComparisonJudgesBothAlike) {
   const FakeClock clock;
-  RunRecorder record(clock, clock.Now());
+  StreamRecord record(clock, clock.Now());
   Prediction prediction = At(0, seconds(0), 0.9F);
   prediction.comparison = {.loss = 0.6, .loss_no_motion = 1, .loss_reference = 0.5};
   record.Record(prediction);
@@ -70,14 +70,14 @@ TEST(RunRecorderScoresTest, ComparisonJudgesBothAlike) {
   EXPECT_NEAR(*scores.gain(), 0.8, 1e-9);
 }
 
-TEST_F(RunRecorderTest, HasNoRatesBeforeTheSecondPrediction) {
+TEST_F(StreamRecordTest, HasNoRatesBeforeTheSecondPrediction) {
   EXPECT_EQ(record_.Figures().rate_in, 0);
   Record(0);
   EXPECT_EQ(record_.Figures().rate_in, 0);
   EXPECT_EQ(record_.Figures().rate_out, 0);
 }
 
-TEST_F(RunRecorderTest, CountsDroppedFramesInTheRateIn) {
+TEST_F(StreamRecordTest, CountsDroppedFramesInTheRateIn) {
   for (int i = 0; i < 5; ++i) {
     Record(i * 3);
     clock_.Advance(milliseconds(300));
@@ -87,7 +87,7 @@ TEST_F(RunRecorderTest, CountsDroppedFramesInTheRateIn) {
   EXPECT_NEAR(record_.Figures().seconds, 1.3, 1e-9) << "from the first arrival";
 }
 
-TEST_F(RunRecorderTest, AddsUpFiniteLossesOnly) {
+TEST_F(StreamRecordTest, AddsUpFiniteLossesOnly) {
   Record(0);
   Record(1, std::numeric_limits<float>::infinity());
   Record(2);
@@ -98,7 +98,7 @@ TEST_F(RunRecorderTest, AddsUpFiniteLossesOnly) {
   EXPECT_DOUBLE_EQ(figures.loss_no_motion_sum, 2);
 }
 
-TEST_F(RunRecorderTest, HistoryHasAMeanForEachSecondThatIsOver) {
+TEST_F(StreamRecordTest, HistoryHasAMeanForEachSecondThatIsOver) {
   Record(0, 0.2F);
   Record(1, 0.4F);
   EXPECT_THAT(record_.HistoryAfter(-1), IsEmpty());
@@ -113,7 +113,7 @@ TEST_F(RunRecorderTest, HistoryHasAMeanForEachSecondThatIsOver) {
 }
 
 // The chart and the figure beside it are the same quantity over the same predictions.
-TEST_F(RunRecorderTest, HistorySaysWhatTheRecentPredictionsWereWorthAtEachSecondsEnd) {
+TEST_F(StreamRecordTest, HistorySaysWhatTheRecentPredictionsWereWorthAtEachSecondsEnd) {
   LearningWindow shown;
   std::vector<RecentLearning> expected;
   for (int i = 0; i < 900; ++i) {
@@ -137,7 +137,7 @@ TEST_F(RunRecorderTest, HistorySaysWhatTheRecentPredictionsWereWorthAtEachSecond
   }
 }
 
-TEST_F(RunRecorderTest, HistoryKeepsTenMinutes) {
+TEST_F(StreamRecordTest, HistoryKeepsTenMinutes) {
   for (int i = 0; i < 1000; ++i) {
     Record(i);
     clock_.Advance(seconds(1));

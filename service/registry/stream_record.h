@@ -54,15 +54,15 @@ struct RunFigures {
 };
 
 /// Records the predictions of one stream, and must outlive it. Thread-safe.
-class RunRecorder {
+class StreamRecord {
  public:
-  /// `clock` must outlive the recorder. Seconds of the history count from `start` on that clock.
+  /// `clock` must outlive the record. Seconds of the history count from `start` on that clock.
   /// `window`: the length of a window of the scores.
-  RunRecorder(const Clock& clock, std::chrono::nanoseconds start,
-              std::chrono::nanoseconds window = std::chrono::seconds(60));
+  StreamRecord(const Clock& clock, std::chrono::nanoseconds start,
+               std::chrono::nanoseconds window = std::chrono::seconds(60));
 
-  RunRecorder(const RunRecorder&) = delete;
-  RunRecorder& operator=(const RunRecorder&) = delete;
+  StreamRecord(const StreamRecord&) = delete;
+  StreamRecord& operator=(const StreamRecord&) = delete;
 
   /// Records one prediction; set as CameraStream::Options::observe.
   void Record(const Prediction& prediction) ABSL_LOCKS_EXCLUDED(mu_);

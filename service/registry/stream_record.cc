@@ -1,4 +1,4 @@
-#include "service/registry/summary_recorder.h"
+#include "service/registry/stream_record.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ double Rate(double count, std::chrono::nanoseconds time) {
 
 }  // namespace
 
-std::chrono::nanoseconds RunRecorder::StreamTime::Of(const Prediction& prediction) {
+std::chrono::nanoseconds StreamRecord::StreamTime::Of(const Prediction& prediction) {
   if (prediction.epoch != epoch_) {
     epoch_ = prediction.epoch;
     added_ = newest_ - prediction.stream_time;
@@ -35,11 +35,11 @@ std::chrono::nanoseconds RunRecorder::StreamTime::Of(const Prediction& predictio
   return newest_;
 }
 
-RunRecorder::RunRecorder(const Clock& clock, std::chrono::nanoseconds start,
-                         std::chrono::nanoseconds window)
+StreamRecord::StreamRecord(const Clock& clock, std::chrono::nanoseconds start,
+                           std::chrono::nanoseconds window)
     : clock_(clock), start_(start), scores_(window), delays_(DelayBuckets()) {}
 
-void RunRecorder::Record(const Prediction& prediction) {
+void StreamRecord::Record(const Prediction& prediction) {
   const std::chrono::nanoseconds now = clock_.Now();
   MutexLock lock(mu_);
   last_ = {
@@ -52,7 +52,7 @@ void RunRecorder::Record(const Prediction& prediction) {
   RecordLoss(prediction);
 }
 
-void RunRecorder::RecordScore(const Prediction& prediction) {
+void StreamRecord::RecordScore(const Prediction& prediction) {
   const pipeline::ModelPrediction& model = prediction.model;
   if (model.outputs != nullptr) return;  // Labels score it later (frame_labels.h).
   pipeline::Score score{.stream_time = stream_time_.Of(prediction),
@@ -67,7 +67,7 @@ void RunRecorder::RecordScore(const Prediction& prediction) {
   if (auto closed = scores_.Add(score)) sums_.window = std::move(closed);
 }
 
-void RunRecorder::RecordLoss(const Prediction& prediction) {
+void StreamRecord::RecordLoss(const Prediction& prediction) {
   const pipeline::ModelPrediction& model = prediction.model;
   if (!model.finite) {
     ++sums_.not_finite;
@@ -90,7 +90,7 @@ void RunRecorder::RecordLoss(const Prediction& prediction) {
   recent_.Record(prediction);
 }
 
-void RunRecorder::CloseSecond() {
+void StreamRecord::CloseSecond() {
   if (open_.count > 0) {
     const RecentLearning recent = recent_.Recent();
     history_.push_back({.second = open_.sum.second,
@@ -103,7 +103,7 @@ void RunRecorder::CloseSecond() {
   open_ = {};
 }
 
-RunFigures RunRecorder::Figures() const {
+RunFigures StreamRecord::Figures() const {
   MutexLock lock(mu_);
   RunFigures figures = sums_;
   figures.scores = scores_.whole();
@@ -117,17 +117,17 @@ RunFigures RunRecorder::Figures() const {
   return figures;
 }
 
-std::uint64_t RunRecorder::predictions() const {
+std::uint64_t StreamRecord::predictions() const {
   MutexLock lock(mu_);
   return sums_.predictions;
 }
 
-prometheus::ClientMetric RunRecorder::DelayMetric() const {
+prometheus::ClientMetric StreamRecord::DelayMetric() const {
   MutexLock lock(mu_);
   return delays_.Collect();
 }
 
-std::vector<LossPoint> RunRecorder::HistoryAfter(std::int64_t second) const {
+std::vector<LossPoint> StreamRecord::HistoryAfter(std::int64_t second) const {
   MutexLock lock(mu_);
   std::vector<LossPoint> points;
   for (const LossPoint& point : history_) {
@@ -136,7 +136,7 @@ std::vector<LossPoint> RunRecorder::HistoryAfter(std::int64_t second) const {
   return points;
 }
 
-std::int64_t RunRecorder::SecondNow() const {
+std::int64_t StreamRecord::SecondNow() const {
   return std::chrono::duration_cast<std::chrono::seconds>(clock_.Now() - start_).count();
 }
 
