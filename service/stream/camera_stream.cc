@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "service/stream/learner_life.h"
+#include "service/stream/learner_lifecycle.h"
 #include "service/stream/running_stream.h"
 
 namespace millrace::service {

@@ -15,19 +15,19 @@ RateKeeper::RateKeeper(std::string stream, pipeline::Learner& learner)
       plan_(learner.description()),
       effort_(*plan_),
       update_every_(plan_->update_every),
-      said_every_(plan_->update_every) {}
+      logged_every_(plan_->update_every) {}
 
 void RateKeeper::OnFrame(const ingest::Frame& frame, std::uint64_t dropped) {
   FollowThePlan();
   const double arrival_s = std::chrono::duration<double>(frame.arrival).count();
   const int every = effort_.OnFrame(frame.number, arrival_s, dropped);
   if (update_every_.exchange(every) != every) learner_.LearnFromEvery(every);
-  SayHowMuchIsLearned(every);
+  LogEffort(every);
 }
 
-void RateKeeper::SayHowMuchIsLearned(int every) {
-  if (every == said_every_ || learner_.learning().rate_scale == 0) return;
-  said_every_ = every;
+void RateKeeper::LogEffort(int every) {
+  if (every == logged_every_ || learner_.learning().rate_scale == 0) return;
+  logged_every_ = every;
   const LogAbout about(stream_);
   if (every == 0) {
     spdlog::warn("{}: only predicts now, to keep the camera's rate", stream_);
@@ -44,7 +44,7 @@ void RateKeeper::FollowThePlan() {
   spdlog::log(ReplanIsNews(*plan_, *now) ? spdlog::level::info : spdlog::level::debug, "{}: {}",
               stream_, DescribeReplan(*plan_, *now));
   effort_ = EffortController(*now);
-  update_every_ = said_every_ = now->update_every;
+  update_every_ = logged_every_ = now->update_every;
   plan_ = std::move(now);
 }
 

@@ -28,7 +28,7 @@ class RateKeeper {
 
  private:
   void FollowThePlan();
-  void SayHowMuchIsLearned(int every);
+  void LogEffort(int every);
 
   // Constant after construction.
   const std::string stream_;
@@ -37,7 +37,7 @@ class RateKeeper {
   std::shared_ptr<const pipeline::LearnerDescription> plan_;
   EffortController effort_;  // One for each plan.
   std::atomic<int> update_every_;
-  int said_every_;  // The value last shown by the log, or by the banner with the plan.
+  int logged_every_;  // The value last shown by the log, or by the banner with the plan.
 };
 
 }  // namespace millrace::service

@@ -82,7 +82,7 @@ absl::Status RunningStream::OpenParts(const std::stop_token& stop) {
   if (options_.config.learner.schedule == "auto") {
     rate_.emplace(options_.config.name, *learner_);
   }
-  life_.Begin();
+  lifecycle_.Begin();
   thread_ = std::jthread([this] { Run(); });
   return absl::OkStatus();
 }
@@ -129,8 +129,8 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.name = options_.config.name;
   snapshot.uri = source_->uri();
   snapshot.source = source_->status();
-  snapshot.learner = life_.status();
-  snapshot.learner_state = life_.StateIn(Mode());
+  snapshot.learner = lifecycle_.status();
+  snapshot.learner_state = lifecycle_.StateIn(Mode());
   snapshot.frames = ledger_.Audit(*source_, [this] {
     // The queue is read first: a frame that moves to the learner meanwhile is counted twice, but
     // never missed.
@@ -194,7 +194,7 @@ absl::Status RunningStream::TakesLabels() const {
                        "stream '", options_.config.name,
                        "' learns without labels; set model.task to classification or regression")));
   }
-  return life_.Alive();
+  return lifecycle_.Alive();
 }
 
 LearnerState RunningStream::Mode() const {
@@ -204,18 +204,19 @@ LearnerState RunningStream::Mode() const {
 }
 
 absl::Status RunningStream::SetMode(LearnerState mode) {
-  MILLRACE_RETURN_IF_ERROR(life_.Change(mode, [&] { return controls_.SetMode(mode, *learner_); }));
+  MILLRACE_RETURN_IF_ERROR(
+      lifecycle_.Change(mode, [&] { return controls_.SetMode(mode, *learner_); }));
   if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
   return absl::OkStatus();
 }
 
 absl::Status RunningStream::Change(const LearnerChange& change) {
-  MILLRACE_RETURN_IF_ERROR(life_.Alive());
+  MILLRACE_RETURN_IF_ERROR(lifecycle_.Alive());
   return controls_.Change(change, *learner_);
 }
 
 absl::Status RunningStream::Learning() const {
-  MILLRACE_RETURN_IF_ERROR(life_.Alive());
+  MILLRACE_RETURN_IF_ERROR(lifecycle_.Alive());
   const LearnerState mode = Mode();
   if (mode == LearnerState::kLearning) return absl::OkStatus();
   if (mode == LearnerState::kGivenUp) {
@@ -259,7 +260,7 @@ absl::Status RunningStream::ReplaceSource(const ingest::SourceOptions& source) {
 
 absl::StatusOr<Prediction> RunningStream::Predict(
     std::span<const std::shared_ptr<const ingest::Picture>> pictures) {
-  if (const absl::Status alive = life_.status(); !alive.ok()) {
+  if (const absl::Status alive = lifecycle_.status(); !alive.ok()) {
     return Because("LEARNER_FAILED", {{"stream", options_.config.name}},
                    absl::FailedPreconditionError(alive.message()));
   }
@@ -273,7 +274,7 @@ absl::StatusOr<Prediction> RunningStream::Predict(
 void RunningStream::Stop() {
   stopping_ = true;
   source_->Stop();
-  life_.AwaitEnd();
+  lifecycle_.AwaitEnd();
 }
 
 void RunningStream::Run() {
@@ -295,19 +296,19 @@ void RunningStream::Run() {
 
 // A frame waits in the queue, where a newer one can replace it, until the learner has room.
 void RunningStream::AwaitRoom() {
-  if (stopping_ || controls_.mode() == LearnerState::kPaused || !life_.status().ok()) return;
+  if (stopping_ || controls_.mode() == LearnerState::kPaused || !lifecycle_.status().ok()) return;
   if (const absl::Status room = Guarded([this] { return learner_->AwaitRoom(); }); !room.ok()) {
     FailLearner(room);
   }
   LogRollBacks();
-  TellWhetherItGaveUp();
+  ReportGivingUp();
 }
 
 void RunningStream::LogRollBacks() {
   const pipeline::LearningFigures learning = learner_->learning();
   if (learning.roll_backs == roll_backs_logged_) return;
   roll_backs_logged_ = learning.roll_backs;
-  if (learning.rate_scale == 0) return;  // TellWhetherItGaveUp() logs it.
+  if (learning.rate_scale == 0) return;  // ReportGivingUp() logs it.
   const LogAbout about(options_.config.name);
   const std::string advice = RateAdvice(learner_->learning_rate());
   spdlog::warn(
@@ -316,13 +317,13 @@ void RunningStream::LogRollBacks() {
       options_.config.name, learning.rate_scale, advice.empty() ? "" : "; ", advice);
 }
 
-void RunningStream::TellWhetherItGaveUp() {
+void RunningStream::ReportGivingUp() {
   const LearnerState mode = Mode();
   const bool gave_up = mode == LearnerState::kGivenUp;
-  if (std::exchange(gave_up_told_, gave_up) == gave_up) return;
+  if (std::exchange(gave_up_reported_, gave_up) == gave_up) return;
   const absl::Status cause =
       gave_up ? GivenUp(options_.config.name, learner_->learning_rate()) : absl::OkStatus();
-  life_.Note(mode, cause);
+  lifecycle_.Note(mode, cause);
   if (!gave_up) return;
   checkpoints_.GiveUp(cause);
   const LogAbout about(options_.config.name);
@@ -356,7 +357,7 @@ std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) 
     if (frame.predecessor == ingest::NoPredecessor::kGap) return DropReason::kGap;
     if (!HasPictures(frame, pictures_per_sample())) return DropReason::kNoPredecessor;
   }
-  if (!life_.status().ok() ||
+  if (!lifecycle_.status().ok() ||
       !FitsLearner(frame, pictures_per_sample(), *learner_->description())) {
     return DropReason::kRejected;
   }
@@ -386,8 +387,8 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
 }
 
 void RunningStream::FailLearner(const absl::Status& cause) {
-  life_.Fail(cause);
-  checkpoints_.Close(life_.Alive());
+  lifecycle_.Fail(cause);
+  checkpoints_.Close(lifecycle_.Alive());
   // After Drain() no more predictions come: the frames still inside get none.
   Guarded([this] { return learner_->Drain(); }).IgnoreError();
   ledger_.Dropped(DropReason::kRejected, in_flight_.Clear());
@@ -396,7 +397,8 @@ void RunningStream::FailLearner(const absl::Status& cause) {
 
 void RunningStream::Finish() {
   // A request to stop after this line does not change the phase: the stream has ended by itself.
-  const auto phase = stopping_ ? LearnerLife::Phase::kStopped : LearnerLife::Phase::kEnded;
+  const auto phase =
+      stopping_ ? LearnerLifecycle::Phase::kStopped : LearnerLifecycle::Phase::kEnded;
   absl::Status drained = Guarded([this] { return learner_->Drain(); });
   if (labels_ != nullptr) labels_->Finish();
   const std::size_t without_prediction = in_flight_.Clear();
@@ -406,9 +408,9 @@ void RunningStream::Finish() {
                                                Plural(without_prediction, "sample")));
   }
   checkpoints_.Close(absl::CancelledError("the stream has ended meanwhile"));
-  if (!drained.ok()) life_.Fail(drained);
+  if (!drained.ok()) lifecycle_.Fail(drained);
   ring_.Close();
-  life_.End(phase);
+  lifecycle_.End(phase);
 }
 
 void RunningStream::OnPrediction(pipeline::ModelPrediction model) {

@@ -45,7 +45,7 @@
 #include "service/stream/camera_stream.h"
 #include "service/stream/checkpoint_requests.h"
 #include "service/stream/learner_controls.h"
-#include "service/stream/learner_life.h"
+#include "service/stream/learner_lifecycle.h"
 #include "service/stream/rate_keeper.h"
 #include "service/stream/replaceable_source.h"
 
@@ -59,7 +59,7 @@ class RunningStream final : public CameraStream {
         ring_(options_.ring_capacity),
         source_state_(options_.on_source_state),
         controls_(options_.config.name, options_.config.learner.learning.policy),
-        life_(options_.config.name, options_.on_learner_state),
+        lifecycle_(options_.config.name, options_.on_learner_state),
         checkpoints_(options_.config.name),
         overload_({.stream = options_.config.name,
                    .tell = options_.on_overload,
@@ -100,8 +100,8 @@ class RunningStream final : public CameraStream {
       std::chrono::nanoseconds since) const override {
     return learner_->OperationsSince(since);
   }
-  bool running() const override { return life_.phase() == LearnerLife::Phase::kRunning; }
-  bool ended() const override { return life_.phase() == LearnerLife::Phase::kEnded; }
+  bool running() const override { return lifecycle_.phase() == LearnerLifecycle::Phase::kRunning; }
+  bool ended() const override { return lifecycle_.phase() == LearnerLifecycle::Phase::kEnded; }
   void Stop() override;
 
  private:
@@ -112,7 +112,7 @@ class RunningStream final : public CameraStream {
   void OpenLabels();
   void SetPace(const ingest::SourceOptions& source);
   void LogRollBacks();
-  void TellWhetherItGaveUp();
+  void ReportGivingUp();
   void JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) const;
 
   // On the learner's thread.
@@ -149,7 +149,7 @@ class RunningStream final : public CameraStream {
   std::atomic<bool> stopping_ = false;
   ActiveSourceState source_state_;
   LearnerControls controls_;
-  LearnerLife life_;
+  LearnerLifecycle lifecycle_;
   CheckpointRequests checkpoints_;
   mutable OverloadWatch overload_;
   // Settings of the current source: whether its frames wait for the learner, and max_fps.
@@ -169,7 +169,7 @@ class RunningStream final : public CameraStream {
 
   // Used by the learner's thread only.
   std::int64_t roll_backs_logged_ = 0;
-  bool gave_up_told_ = false;
+  bool gave_up_reported_ = false;
   std::int64_t gaps_seen_ = 0;  // Up to the last admitted frame.
   std::int64_t size_changes_seen_ = 0;
 

@@ -24,31 +24,32 @@ namespace millrace::service {
 [[nodiscard]] absl::Status GivenUp(const std::string& stream, double learning_rate);
 
 /// Thread-safe.
-class LearnerLife {
+class LearnerLifecycle {
  public:
-  using Tell = std::function<void(LearnerState, const absl::Status& cause)>;
+  using OnState = std::function<void(LearnerState, const absl::Status& cause)>;
   enum class Phase { kRunning, kEnded, kStopped };
 
-  /// `tell` is called under a lock: it must return quickly and not call back. May be empty.
-  LearnerLife(std::string stream, Tell tell) : stream_(std::move(stream)), tell_(std::move(tell)) {}
+  /// `on_state` is called under a lock: it must return quickly and not call back. May be empty.
+  LearnerLifecycle(std::string stream, OnState on_state)
+      : stream_(std::move(stream)), on_state_(std::move(on_state)) {}
 
-  LearnerLife(const LearnerLife&) = delete;
-  LearnerLife& operator=(const LearnerLife&) = delete;
+  LearnerLifecycle(const LearnerLifecycle&) = delete;
+  LearnerLifecycle& operator=(const LearnerLifecycle&) = delete;
 
   /// Reports that the learner learns.
-  void Begin() ABSL_LOCKS_EXCLUDED(telling_);
+  void Begin() ABSL_LOCKS_EXCLUDED(notifying_);
   /// Calls `change`, which sets `mode`, and reports `mode` if `change` returns true.
   /// FAILED_PRECONDITION as Alive(); then `change` is not called.
   [[nodiscard]] absl::Status Change(LearnerState mode, const std::function<bool()>& change)
-      ABSL_LOCKS_EXCLUDED(telling_);
+      ABSL_LOCKS_EXCLUDED(notifying_);
   /// Reports a state that the learner itself entered or left. No report after failure or end.
-  void Note(LearnerState state, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(telling_);
+  void Note(LearnerState state, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(notifying_);
   /// The learner has failed. Stores, logs and reports the first cause; later ones are its
   /// consequences.
-  void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(telling_);
+  void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(notifying_);
   /// The stream has ended, and every frame has its outcome. Reports it before AwaitEnd() returns,
   /// unless the learner has failed. REQUIRES: `phase` is not kRunning.
-  void End(Phase phase) ABSL_LOCKS_EXCLUDED(telling_);
+  void End(Phase phase) ABSL_LOCKS_EXCLUDED(notifying_);
   void AwaitEnd() ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] Phase phase() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -61,13 +62,14 @@ class LearnerLife {
   [[nodiscard]] absl::Status Alive() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  void Say(LearnerState state, const absl::Status& cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(telling_);
+  void Notify(LearnerState state, const absl::Status& cause)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(notifying_);
 
   // Constant after construction.
   const std::string stream_;
-  const Tell tell_;
+  const OnState on_state_;
 
-  Mutex telling_;  // Held during a change and its report. Locked before mu_.
+  Mutex notifying_;  // Held during a change and its report. Locked before mu_.
 
   mutable Mutex mu_;
   CondVar ended_;

@@ -1,4 +1,4 @@
-#include "service/stream/learner_life.h"
+#include "service/stream/learner_lifecycle.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -31,26 +31,26 @@ absl::Status GivenUp(const std::string& stream, double learning_rate) {
                      ", or resume it to try once more")));
 }
 
-void LearnerLife::Begin() {
-  const MutexLock telling(telling_);
-  Say(LearnerState::kLearning, absl::OkStatus());
+void LearnerLifecycle::Begin() {
+  const MutexLock notifying(notifying_);
+  Notify(LearnerState::kLearning, absl::OkStatus());
 }
 
-absl::Status LearnerLife::Change(LearnerState mode, const std::function<bool()>& change) {
-  const MutexLock telling(telling_);
+absl::Status LearnerLifecycle::Change(LearnerState mode, const std::function<bool()>& change) {
+  const MutexLock notifying(notifying_);
   MILLRACE_RETURN_IF_ERROR(Alive());
-  if (change()) Say(mode, absl::OkStatus());
+  if (change()) Notify(mode, absl::OkStatus());
   return absl::OkStatus();
 }
 
-void LearnerLife::Note(LearnerState state, const absl::Status& cause) {
-  const MutexLock telling(telling_);
-  if (Alive().ok()) Say(state, cause);
+void LearnerLifecycle::Note(LearnerState state, const absl::Status& cause) {
+  const MutexLock notifying(notifying_);
+  if (Alive().ok()) Notify(state, cause);
 }
 
-void LearnerLife::Fail(const absl::Status& cause) {
+void LearnerLifecycle::Fail(const absl::Status& cause) {
   const absl::Status named(cause.code(), absl::StrCat("stream '", stream_, "': ", cause.message()));
-  const MutexLock telling(telling_);
+  const MutexLock notifying(notifying_);
   {
     const MutexLock lock(mu_);
     if (!failure_.ok()) return;
@@ -58,39 +58,39 @@ void LearnerLife::Fail(const absl::Status& cause) {
   }
   const LogAbout about(stream_);
   spdlog::error("{}; it predicts no more", std::string(named.message()));
-  Say(LearnerState::kFailed, named);
+  Notify(LearnerState::kFailed, named);
 }
 
-void LearnerLife::End(Phase phase) {
-  const MutexLock telling(telling_);
-  if (status().ok()) Say(LearnerState::kEnded, absl::OkStatus());
+void LearnerLifecycle::End(Phase phase) {
+  const MutexLock notifying(notifying_);
+  if (status().ok()) Notify(LearnerState::kEnded, absl::OkStatus());
   const MutexLock lock(mu_);
   phase_ = phase;
   ended_.notify_all();
 }
 
-void LearnerLife::AwaitEnd() {
+void LearnerLifecycle::AwaitEnd() {
   const MutexLock lock(mu_);
   while (phase_ == Phase::kRunning) ended_.wait(mu_);
 }
 
-LearnerLife::Phase LearnerLife::phase() const {
+LearnerLifecycle::Phase LearnerLifecycle::phase() const {
   const MutexLock lock(mu_);
   return phase_;
 }
 
-absl::Status LearnerLife::status() const {
+absl::Status LearnerLifecycle::status() const {
   const MutexLock lock(mu_);
   return failure_;
 }
 
-LearnerState LearnerLife::StateIn(LearnerState mode) const {
+LearnerState LearnerLifecycle::StateIn(LearnerState mode) const {
   const MutexLock lock(mu_);
   if (!failure_.ok()) return LearnerState::kFailed;
   return phase_ == Phase::kRunning ? mode : LearnerState::kEnded;
 }
 
-absl::Status LearnerLife::Alive() const {
+absl::Status LearnerLifecycle::Alive() const {
   const MutexLock lock(mu_);
   if (!failure_.ok()) {
     return Because("LEARNER_FAILED", {{"stream", stream_}},
@@ -103,8 +103,8 @@ absl::Status LearnerLife::Alive() const {
                      absl::StrCat("stream '", stream_, "' has ended and learns no more")));
 }
 
-void LearnerLife::Say(LearnerState state, const absl::Status& cause) {
-  if (tell_) tell_(state, cause);
+void LearnerLifecycle::Notify(LearnerState state, const absl::Status& cause) {
+  if (on_state_) on_state_(state, cause);
 }
 
 }  // namespace millrace::service
