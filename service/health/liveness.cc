@@ -42,22 +42,22 @@ std::string Liveness::unreachable() const {
 }
 
 Liveness::Verdict Liveness::Judge() {
-  std::vector<std::pair<std::string, StreamSnapshot>> lives;
+  std::vector<std::pair<std::string, StreamSnapshot>> snapshots;
   for (const SharedStream& served : streams_.All()) {
-    lives.emplace_back(served->run_id, served->stream->Snapshot());
+    snapshots.emplace_back(served->run_id, served->stream->Snapshot());
   }
   const std::string process_fault = process_fault_();
   const nanoseconds now = clock_.Now();
   std::map<std::string, Progress> seen;
   const MutexLock lock(mu_);
   std::string why = unreachable_ + process_fault;
-  for (const auto& [life, stream] : lives) {
-    const auto before = seen_.find(life);
+  for (const auto& [incarnation, stream] : snapshots) {
+    const auto before = seen_.find(incarnation);
     const Progress progress = After(before == seen_.end() ? nullptr : &before->second, stream, now);
     why += WhyNotAlive(stream, now - progress.since);
-    seen.emplace(life, progress);
+    seen.emplace(incarnation, progress);
   }
-  seen_ = std::move(seen);  // Drops lives that have ended.
+  seen_ = std::move(seen);  // Drops incarnations that have ended.
   if (why.empty()) return {.alive = true, .text = "ok\n"};
   return {.alive = false, .text = std::move(why)};
 }

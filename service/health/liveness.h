@@ -73,7 +73,7 @@ class Liveness {
 
   mutable Mutex mu_;
   std::string unreachable_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, Progress> seen_ ABSL_GUARDED_BY(mu_);  // By the run_id of each life.
+  std::map<std::string, Progress> seen_ ABSL_GUARDED_BY(mu_);  // By the run_id of each incarnation.
 };
 
 }  // namespace millrace::service

@@ -50,7 +50,7 @@ constexpr double kBytesPerGb = 1e9;
 /// the file, its checked tensors, and the network's tensors.
 constexpr double kCopiesToLoad = 3;
 
-/// The memory that a life of the stream holds; 0 without one.
+/// The memory that an incarnation of the stream holds; 0 without one.
 double HeldBy(const absl::StatusOr<SharedStream>& served) {
   return served.ok() && (*served)->memory != nullptr ? (*served)->memory->bytes : 0;
 }

@@ -15,10 +15,10 @@ std::string RandomId() {
 }  // namespace
 
 ServedStream::ServedStream(std::shared_ptr<StreamRecord> the_record,
-                           std::shared_ptr<CameraStream> the_stream, StreamEventLog::Life the_life,
-                           HeldMemory the_memory)
+                           std::shared_ptr<CameraStream> the_stream,
+                           StreamEventLog::Incarnation the_incarnation, HeldMemory the_memory)
     : run_id(RandomId()),
-      life(the_life),
+      incarnation(the_incarnation),
       memory(std::move(the_memory)),
       record(std::move(the_record)),
       stream(std::move(the_stream)),

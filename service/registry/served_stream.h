@@ -16,23 +16,23 @@
 
 namespace millrace::service {
 
-/// One life of a stream: from its creation to its deletion or restart. Its members are constant or
-/// thread-safe. Shared by `StreamRegistry` and by the calls and pages that show it. These may hold
-/// it a moment longer; by then it is stopped.
+/// One incarnation of a stream: from its creation to its deletion or restart. Its members are
+/// constant or thread-safe. Shared by `StreamRegistry` and by the calls and pages that show it.
+/// These may hold it a moment longer; by then it is stopped.
 class ServedStream {
  public:
-  /// `the_life`: the id under which the stream reports its events.
+  /// `the_incarnation`: the id under which the stream reports its events.
   ServedStream(std::shared_ptr<StreamRecord> the_record, std::shared_ptr<CameraStream> the_stream,
-               StreamEventLog::Life the_life = 0, HeldMemory the_memory = nullptr);
+               StreamEventLog::Incarnation the_incarnation = 0, HeldMemory the_memory = nullptr);
 
   /// The configuration of the stream: the one at its creation, or the last argument of SetConfig().
   /// Callers of ReplaceSource() must then call SetConfig(). It has no stop tokens.
   [[nodiscard]] StreamConfig config() const ABSL_LOCKS_EXCLUDED(mu_);
   void SetConfig(StreamConfig config) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// A random text that identifies this life among the lives of all streams.
+  /// A random text that identifies this incarnation among the incarnations of all streams.
   const std::string run_id;
-  const StreamEventLog::Life life;
+  const StreamEventLog::Incarnation incarnation;
   /// The reserved memory, held until the stream is destroyed. Null: no estimate was made.
   const HeldMemory memory;
   /// Outlives the stream, which writes to it.
@@ -42,7 +42,7 @@ class ServedStream {
   /// delay. Later values of learner() depend on how busy the machine is.
   const std::shared_ptr<const pipeline::LearnerDescription> learner_as_made;
   SubscriberCounters subscribers;
-  /// Belongs to this life, so that viewers keep no pictures of a deleted stream.
+  /// Belongs to this incarnation, so that viewers keep no pictures of a deleted stream.
   LivePagePictures pictures;
 
  private:

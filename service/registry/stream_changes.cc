@@ -38,7 +38,7 @@ std::size_t MostWaiting(bool of_file) {
 /// Whether the stream was stopped and could not start again.
 bool Dead(const CameraStream& stream) { return !stream.running() && !stream.ended(); }
 
-/// Ends a life, with a message to its subscribers that another one follows.
+/// Ends an incarnation, with a message to its subscribers that another one follows.
 void EndForChange(CameraStream& stream) {
   const std::string& name = stream.config().name;
   stream.ring().EndWith(
@@ -106,7 +106,7 @@ absl::StatusOr<SharedStream> StreamChanges::Create(const StreamConfig& config) {
     const MutexLock lock(mu_);
     of_file_.insert(config.name);
   }
-  options_.events->Happened(started->life, StreamEvent::Kind::kCreated);
+  options_.events->Happened(started->incarnation, StreamEvent::Kind::kCreated);
   return started;
 }
 
@@ -154,13 +154,13 @@ absl::Status StreamChanges::TakePlace(const SharedStream& started) const {
     GiveUp(started);
     return replaced;
   }
-  options_.events->Happened(started->life, StreamEvent::Kind::kUpdated);
+  options_.events->Happened(started->incarnation, StreamEvent::Kind::kUpdated);
   return replaced;
 }
 
 void StreamChanges::GiveUp(const SharedStream& started) const {
   started->stream->Stop();
-  options_.events->Forget(started->life);
+  options_.events->Forget(started->incarnation);
 }
 
 absl::StatusOr<SharedStream> StreamChanges::Update(Target target, const StreamConfig& config,
@@ -205,7 +205,7 @@ std::optional<absl::Status> StreamChanges::ChangeWhileItLearns(ServedStream& ser
   }
   std::move(take_back).Cancel();
   served.SetConfig(config);
-  options_.events->Happened(served.life, StreamEvent::Kind::kUpdated);
+  options_.events->Happened(served.incarnation, StreamEvent::Kind::kUpdated);
   return absl::OkStatus();
 }
 
@@ -249,7 +249,8 @@ absl::StatusOr<SharedStream> StreamChanges::StopThenStart(const SharedStream& ol
     StartAgain(old);
     return started.status();
   }
-  // A failure means that the server stops. Its next start continues from the state of the old life.
+  // A failure means that the server stops. Its next start continues from the state of the old
+  // incarnation.
   const absl::Status placed = TakePlace(*started);
   if (!placed.ok()) between.undo();
   MILLRACE_RETURN_IF_ERROR(placed);
@@ -291,7 +292,8 @@ absl::StatusOr<pipeline::CheckpointInfo> StreamChanges::Restore(Target target,
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo found, FindCheckpoint(config, name));
   const std::string folder = FolderOf(config);
   const std::string path = absl::StrCat(folder, "/", name);
-  // Otherwise the old life, which still writes checkpoints, could remove this one as surplus.
+  // Otherwise the old incarnation, which still writes checkpoints, could remove this one as
+  // surplus.
   if (!found.kept) MILLRACE_RETURN_IF_ERROR(pipeline::Keep(path));
   const absl::Cleanup let_go = [&] {
     if (!found.kept) pipeline::KeepNoLonger(path);
@@ -332,7 +334,7 @@ absl::StatusOr<SharedStream> StreamChanges::Delete(Target target) {
   }
   stream->stream->Stop();
   RemoveFolderIfEmpty(stream->stream->config());
-  options_.events->Happened(stream->life, StreamEvent::Kind::kDeleted);
+  options_.events->Happened(stream->incarnation, StreamEvent::Kind::kDeleted);
   return stream;
 }
 

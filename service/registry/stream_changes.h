@@ -5,8 +5,8 @@
 //            of anything else: the stream is restarted
 //   Delete   remove ─▶ stop
 //
-// A failed change loses nothing. Two lives of a stream cannot use one folder of checkpoints at the
-// same time, so the order of a restart depends on the folder.
+// A failed change loses nothing. Two incarnations of a stream cannot use one folder of checkpoints
+// at the same time, so the order of a restart depends on the folder.
 //
 //   no shared folder      start ─▶ replace ─▶ stop the old one
 //                         Both run for a moment: the devices need capacity for both, and the camera
@@ -45,8 +45,8 @@ class StreamChanges {
     /// Both must outlive the StreamChanges.
     StreamRegistry* streams = nullptr;
     StreamEventLog* events = nullptr;
-    /// Starts a stream and begins a life in `events`. Stops early once `config.learner.stop` is
-    /// requested.
+    /// Starts a stream and begins an incarnation in `events`. Stops early once
+    /// `config.learner.stop` is requested.
     std::function<absl::StatusOr<SharedStream>(const StreamConfig& config)> start = {};
     /// Whether a stream that keeps its learner may change to `config`. May be empty. `start`
     /// decides about restarts.

@@ -14,37 +14,38 @@ constexpr std::size_t kKept = 256;
 
 }  // namespace
 
-StreamEventLog::Life StreamEventLog::Begin(const std::string& stream) {
+StreamEventLog::Incarnation StreamEventLog::Begin(const std::string& stream) {
   const MutexLock lock(mu_);
-  lives_[++begun_].stream = stream;
+  incarnations_[++begun_].stream = stream;
   return begun_;
 }
 
-void StreamEventLog::Happened(Life life, StreamEvent::Kind kind) {
+void StreamEventLog::Happened(Incarnation incarnation, StreamEvent::Kind kind) {
   {
     const MutexLock lock(mu_);
-    const auto found = lives_.find(life);
-    if (found == lives_.end()) return;
-    if (kind != StreamEvent::Kind::kDeleted) Show(life);
+    const auto found = incarnations_.find(incarnation);
+    if (found == incarnations_.end()) return;
+    if (kind != StreamEvent::Kind::kDeleted) Show(incarnation);
     Append(kind, found->second);
-    if (kind == StreamEvent::Kind::kDeleted) lives_.erase(found);
+    if (kind == StreamEvent::Kind::kDeleted) incarnations_.erase(found);
   }
   Tell();
 }
 
-void StreamEventLog::Show(Life life) {
-  State& now = lives_[life];
-  std::erase_if(lives_, [&](const auto& other) {
-    return other.first != life && other.second.shown && other.second.stream == now.stream;
+void StreamEventLog::Show(Incarnation incarnation) {
+  State& now = incarnations_[incarnation];
+  std::erase_if(incarnations_, [&](const auto& other) {
+    return other.first != incarnation && other.second.shown && other.second.stream == now.stream;
   });
   now.shown = true;
 }
 
-void StreamEventLog::SourceIs(Life life, ingest::SourceState state, const absl::Status& cause) {
+void StreamEventLog::SourceIs(Incarnation incarnation, ingest::SourceState state,
+                              const absl::Status& cause) {
   {
     const MutexLock lock(mu_);
-    const auto found = lives_.find(life);
-    if (found == lives_.end()) return;
+    const auto found = incarnations_.find(incarnation);
+    if (found == incarnations_.end()) return;
     State& now = found->second;
     now.source = state;
     now.source_cause = std::string(cause.message());
@@ -53,11 +54,12 @@ void StreamEventLog::SourceIs(Life life, ingest::SourceState state, const absl::
   Tell();
 }
 
-void StreamEventLog::LearnerIs(Life life, LearnerState state, const absl::Status& cause) {
+void StreamEventLog::LearnerIs(Incarnation incarnation, LearnerState state,
+                               const absl::Status& cause) {
   {
     const MutexLock lock(mu_);
-    const auto found = lives_.find(life);
-    if (found == lives_.end() || found->second.learner == state) return;
+    const auto found = incarnations_.find(incarnation);
+    if (found == incarnations_.end() || found->second.learner == state) return;
     State& now = found->second;
     now.learner = state;
     now.learner_cause = std::string(cause.message());
@@ -66,20 +68,20 @@ void StreamEventLog::LearnerIs(Life life, LearnerState state, const absl::Status
   Tell();
 }
 
-void StreamEventLog::OverloadIs(Life life, const Overload& overload) {
+void StreamEventLog::OverloadIs(Incarnation incarnation, const Overload& overload) {
   {
     const MutexLock lock(mu_);
-    const auto found = lives_.find(life);
-    if (found == lives_.end()) return;
+    const auto found = incarnations_.find(incarnation);
+    if (found == incarnations_.end()) return;
     found->second.overload = overload;
     Append(StreamEvent::Kind::kOverload, found->second);
   }
   Tell();
 }
 
-void StreamEventLog::Forget(Life life) {
+void StreamEventLog::Forget(Incarnation incarnation) {
   const MutexLock lock(mu_);
-  lives_.erase(life);
+  incarnations_.erase(incarnation);
 }
 
 void StreamEventLog::Close() {
@@ -118,7 +120,7 @@ StreamEvent StreamEventLog::EventOf(StreamEvent::Kind kind, const State& state) 
 StreamEventLog::Cursor StreamEventLog::Watch(const std::string& stream,
                                              std::deque<StreamEvent>& now) const {
   const MutexLock lock(mu_);
-  for (const auto& [life, state] : lives_) {
+  for (const auto& [incarnation, state] : incarnations_) {
     if (!state.shown || (!stream.empty() && state.stream != stream)) continue;
     now.push_back(EventOf(StreamEvent::Kind::kExists, state));
   }
@@ -141,8 +143,8 @@ StreamEventLog::Read StreamEventLog::Next(Cursor& cursor, const std::string& str
 }
 
 bool StreamEventLog::IsShown(const std::string& stream) const {
-  return std::any_of(lives_.begin(), lives_.end(), [&](const auto& life) {
-    return life.second.shown && life.second.stream == stream;
+  return std::any_of(incarnations_.begin(), incarnations_.end(), [&](const auto& incarnation) {
+    return incarnation.second.shown && incarnation.second.stream == stream;
   });
 }
 

@@ -3,11 +3,11 @@
 // A producer appends an event and never waits. Each watcher has its own cursor. A watcher that
 // falls behind the kept events loses the oldest, and gets their number.
 //
-// A restart begins a new life of the stream, and for a moment both lives may run. Watchers see only
-// the life that was last created or replaced the other:
+// A restart begins a new incarnation of the stream, and for a moment both incarnations may run.
+// Watchers see only the incarnation that was last created or replaced the other:
 //
-//   life 1   Begin ─▶ kCreated ─▶ states ... ─▶ (hidden from now on)
-//   life 2               Begin ─▶ (states) ───▶ kUpdated ─▶ states ... ─▶ kDeleted
+//   incarnation 1   Begin ─▶ kCreated ─▶ states ... ─▶ (hidden from now on)
+//   incarnation 2               Begin ─▶ (states) ───▶ kUpdated ─▶ states ... ─▶ kDeleted
 #pragma once
 
 #include <chrono>
@@ -47,8 +47,8 @@ class StreamEventLog {
  public:
   /// The number of the next event that a watcher will read.
   using Cursor = std::uint64_t;
-  /// Identifies one life of a stream. 0: a life that reports no events.
-  using Life = std::uint64_t;
+  /// Identifies one incarnation of a stream. 0: an incarnation that reports no events.
+  using Incarnation = std::uint64_t;
 
   struct Read {
     std::optional<StreamEvent> event;
@@ -64,21 +64,22 @@ class StreamEventLog {
   StreamEventLog(const StreamEventLog&) = delete;
   StreamEventLog& operator=(const StreamEventLog&) = delete;
 
-  /// Begins a life of `stream`. It stays hidden from watchers until kCreated or kUpdated; that
-  /// event then shows its current state.
-  [[nodiscard]] Life Begin(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Appends an event about the whole stream of `life`. kCreated and kUpdated show this life to
-  /// watchers; kDeleted ends it.
-  void Happened(Life life, StreamEvent::Kind kind) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Begins an incarnation of `stream`. It stays hidden from watchers until kCreated or kUpdated;
+  /// that event then shows its current state.
+  [[nodiscard]] Incarnation Begin(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Appends an event about the whole stream of `incarnation`. kCreated and kUpdated show this
+  /// incarnation to watchers; kDeleted ends it.
+  void Happened(Incarnation incarnation, StreamEvent::Kind kind) ABSL_LOCKS_EXCLUDED(mu_);
   /// Appends a new state of the source.
-  void SourceIs(Life life, ingest::SourceState state, const absl::Status& cause)
+  void SourceIs(Incarnation incarnation, ingest::SourceState state, const absl::Status& cause)
       ABSL_LOCKS_EXCLUDED(mu_);
   /// Appends a new state of the learner. An unchanged state is no event.
-  void LearnerIs(Life life, LearnerState state, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
+  void LearnerIs(Incarnation incarnation, LearnerState state, const absl::Status& cause)
+      ABSL_LOCKS_EXCLUDED(mu_);
   /// Appends a new kind of overload.
-  void OverloadIs(Life life, const Overload& overload) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Drops a life whose stream was never added.
-  void Forget(Life life) ABSL_LOCKS_EXCLUDED(mu_);
+  void OverloadIs(Incarnation incarnation, const Overload& overload) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Drops an incarnation whose stream was never added.
+  void Forget(Incarnation incarnation) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Ends the log when the server stops. Idempotent.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
@@ -107,8 +108,8 @@ class StreamEventLog {
   };
 
   [[nodiscard]] bool IsShown(const std::string& stream) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  /// Shows `life` to watchers and hides any other life of its stream.
-  void Show(Life life) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// Shows `incarnation` to watchers and hides any other incarnation of its stream.
+  void Show(Incarnation incarnation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   [[nodiscard]] static StreamEvent EventOf(StreamEvent::Kind kind, const State& state);
   void Append(StreamEvent::Kind kind, const State& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Tell() ABSL_LOCKS_EXCLUDED(listening_mu_);
@@ -116,8 +117,8 @@ class StreamEventLog {
   mutable Mutex mu_;
   std::deque<StreamEvent> events_ ABSL_GUARDED_BY(mu_);
   std::uint64_t appended_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<Life, State> lives_ ABSL_GUARDED_BY(mu_);
-  Life begun_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<Incarnation, State> incarnations_ ABSL_GUARDED_BY(mu_);
+  Incarnation begun_ ABSL_GUARDED_BY(mu_) = 0;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 
   Mutex listening_mu_;

@@ -149,9 +149,9 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
       std::make_shared<StreamRecord>(MonotonicClock(), start_,
                                      std::chrono::round<std::chrono::nanoseconds>(
                                          std::chrono::duration<double>(config.scores.window_s)));
-  const StreamEventLog::Life life = events_.Begin(config.name);
-  absl::Cleanup forget = [&] { events_.Forget(life); };
-  StreamObservers observers = ObserversOf(config.name, life, record);
+  const StreamEventLog::Incarnation incarnation = events_.Begin(config.name);
+  absl::Cleanup forget = [&] { events_.Forget(incarnation); };
+  StreamObservers observers = ObserversOf(config.name, incarnation, record);
   observers.admit = [this, config,
                      announced = fitted.announced](const pipeline::LearnerDescription& learner) {
     return budget_.Admit(config, learner, announced);
@@ -159,7 +159,7 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<CameraStream> stream,
                             options_.start_stream(config, std::move(observers)));
   std::move(forget).Cancel();
-  return std::make_shared<ServedStream>(std::move(record), std::move(stream), life,
+  return std::make_shared<ServedStream>(std::move(record), std::move(stream), incarnation,
                                         std::move(memory));
 }
 
@@ -180,24 +180,26 @@ absl::StatusOr<HeldMemory> Serve::HoldMemory(const StreamConfig& config) {
   return budget_.HoldMemory(config, *bytes);
 }
 
-StreamObservers Serve::ObserversOf(const std::string& stream, StreamEventLog::Life life,
+StreamObservers Serve::ObserversOf(const std::string& stream,
+                                   StreamEventLog::Incarnation incarnation,
                                    const std::shared_ptr<StreamRecord>& record) {
-  return {.observe =
-              [this, record](const Prediction& prediction) {
-                record->Record(prediction);
-                if (record->predictions() == options_.frames) Wake();
-              },
-          .on_source_state =
-              [this, life, stream](ingest::SourceState state, const absl::Status& cause) {
-                events_.SourceIs(life, state, cause);
-                if (state == ingest::SourceState::kStreaming) OnStreaming(stream);
-              },
-          .on_learner_state =
-              [this, life](LearnerState state, const absl::Status& cause) {
-                events_.LearnerIs(life, state, cause);
-              },
-          .on_overload = [this,
-                          life](const Overload& overload) { events_.OverloadIs(life, overload); }};
+  return {
+      .observe =
+          [this, record](const Prediction& prediction) {
+            record->Record(prediction);
+            if (record->predictions() == options_.frames) Wake();
+          },
+      .on_source_state =
+          [this, incarnation, stream](ingest::SourceState state, const absl::Status& cause) {
+            events_.SourceIs(incarnation, state, cause);
+            if (state == ingest::SourceState::kStreaming) OnStreaming(stream);
+          },
+      .on_learner_state =
+          [this, incarnation](LearnerState state, const absl::Status& cause) {
+            events_.LearnerIs(incarnation, state, cause);
+          },
+      .on_overload = [this, incarnation](
+                         const Overload& overload) { events_.OverloadIs(incarnation, overload); }};
 }
 
 double Serve::AnnouncedBy(ingest::SourceOptions source) const {

@@ -112,7 +112,8 @@ class Serve {
   /// loaded: one at a time, and only if the memory for loading is free.
   [[nodiscard]] absl::StatusOr<HeldMemory> HoldMemory(const StreamConfig& config);
   /// All observers except `admit`.
-  [[nodiscard]] StreamObservers ObserversOf(const std::string& stream, StreamEventLog::Life life,
+  [[nodiscard]] StreamObservers ObserversOf(const std::string& stream,
+                                            StreamEventLog::Incarnation incarnation,
                                             const std::shared_ptr<StreamRecord>& record);
   absl::Status StartServers();
   void DialOwnPorts();

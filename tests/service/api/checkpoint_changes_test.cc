@@ -115,7 +115,7 @@ TEST_F(CheckpointServiceTest, GoingBackThatTheServersEndCutsShortSaysSo) {
   const std::string newest = Write(199);
   starting_ = [this](const auto& /*config*/) {
     streams_.Stop();
-    Write(120);  // The new life's own.
+    Write(120);  // The new incarnation's own.
     return absl::OkStatus();
   };
   const grpc::Status status = Restore(good);

@@ -364,7 +364,7 @@ TEST_F(LearnerServiceTest, AResetThatTheServersEndCutsShortSaysSoAndIsNone) {
   KeepCheckpoints();
   starting_ = [this](const StreamConfig& /*config*/) {
     streams_.Stop();
-    // The new life's own, which has learned no less than the old one.
+    // The new incarnation's own, which has learned no less than the old one.
     std::filesystem::create_directories(folder_ / "checkpoint-000000000120");
     return absl::OkStatus();
   };

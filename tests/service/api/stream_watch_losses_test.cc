@@ -76,8 +76,8 @@ class StreamWatchLossesTest : public testing::Test {
   }
 
   StreamEventLog events_;
-  const StreamEventLog::Life gate_ = events_.Begin("gate");
-  const StreamEventLog::Life yard_ = events_.Begin("yard");
+  const StreamEventLog::Incarnation gate_ = events_.Begin("gate");
+  const StreamEventLog::Incarnation yard_ = events_.Begin("yard");
   grpc::CallbackServerContext context_;
   FakeWriter writer_;
   StreamingCalls calls_{std::chrono::hours(1)};

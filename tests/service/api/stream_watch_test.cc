@@ -116,7 +116,7 @@ TEST_F(StreamWatchTest, AWatcherHearsOfTheSourceThatSitsAndOfNoOther) {
 
 // Its end may have been told already when a watcher comes, though it is still listed.
 TEST_F(StreamWatchTest, WhoWatchesAStreamThatIsBeingDeletedIsTold) {
-  events_.Happened(Served("street")->life, StreamEvent::Kind::kDeleted);
+  events_.Happened(Served("street")->incarnation, StreamEvent::Kind::kDeleted);
   Watcher late(*stub_, "street");
   EXPECT_EQ(late.Next().kind(), v1::STREAM_EVENT_KIND_UNSPECIFIED);
   const grpc::Status status = late.Finish();

@@ -117,7 +117,7 @@ class BudgetGateTest : public testing::Test {
     auto record = std::make_shared<StreamRecord>(MonotonicClock(), std::chrono::nanoseconds(0));
     ASSERT_TRUE(streams_
                     .Add(std::make_shared<ServedStream>(record, std::move(fake.stream),
-                                                        /*the_life=*/0, std::move(memory)))
+                                                        /*the_incarnation=*/0, std::move(memory)))
                     .ok());
     fakes_.push_back(std::move(fake));
   }
@@ -341,7 +341,7 @@ TEST_F(BudgetGateTest, WhatAStreamTakesIsKeptForItWhileItIsMadeAnew) {
   BudgetGate gate({.cores = 1.5}, streams_, announced_);
   Run("street");
   gate.Hold("street");
-  streams_.Stop();  // Its old life ends before the new one begins.
+  streams_.Stop();  // Its old incarnation ends before the new one begins.
   EXPECT_FALSE(gate.Admit(gate_, learner_).ok());
   gate.Release("street");
   EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
@@ -374,7 +374,7 @@ TEST_F(BudgetGateTest, MemoryIsHeldByWhatStartsAndByWhatRuns) {
 TEST_F(BudgetGateTest, OneThatNeedsNoMoreMemoryThanBeforeIsNotAsked) {
   BudgetGate gate({.memory_gb = 8}, streams_, announced_);
   Run("gate", 20, *gate.HoldMemory(gate_, 5e9));
-  EXPECT_TRUE(gate.HoldMemory(gate_, 5e9).ok()) << "both lives are there for a while";
+  EXPECT_TRUE(gate.HoldMemory(gate_, 5e9).ok()) << "both incarnations are there for a while";
   EXPECT_FALSE(gate.HoldMemory(gate_, 5.1e9).ok());
   streams_.Stop();
 }

@@ -33,7 +33,7 @@ class StreamEventLogTest : public ::testing::Test {
   }
 
   StreamEventLog events_;
-  const StreamEventLog::Life street_ = events_.Begin("street");
+  const StreamEventLog::Incarnation street_ = events_.Begin("street");
   std::deque<StreamEvent> now_;
   StreamEventLog::Cursor cursor_ = 0;
 };
@@ -83,7 +83,7 @@ TEST_F(StreamEventLogTest, TheSameStateOfALearnerAgainIsNoEvent) {
 }
 
 TEST_F(StreamEventLogTest, OfAStreamThatIsNotThereNothingIsTold) {
-  const StreamEventLog::Life yard = events_.Begin("yard");
+  const StreamEventLog::Incarnation yard = events_.Begin("yard");
   events_.SourceIs(yard, ingest::SourceState::kStreaming, absl::OkStatus());
   events_.Forget(yard);
   events_.Happened(street_, Kind::kDeleted);
@@ -95,7 +95,7 @@ TEST_F(StreamEventLogTest, OfAStreamThatIsNotThereNothingIsTold) {
 }
 
 TEST_F(StreamEventLogTest, WhatASourceDidBeforeItsStreamWasThereShowsWhenItIs) {
-  const StreamEventLog::Life yard = events_.Begin("yard");
+  const StreamEventLog::Incarnation yard = events_.Begin("yard");
   events_.SourceIs(yard, ingest::SourceState::kStreaming, absl::OkStatus());
   events_.Happened(yard, Kind::kCreated);
   const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
@@ -104,7 +104,7 @@ TEST_F(StreamEventLogTest, WhatASourceDidBeforeItsStreamWasThereShowsWhenItIs) {
 }
 
 TEST_F(StreamEventLogTest, OneStreamCanBeWatchedAlone) {
-  const StreamEventLog::Life yard = events_.Begin("yard");
+  const StreamEventLog::Incarnation yard = events_.Begin("yard");
   events_.Happened(yard, Kind::kCreated);
   events_.Happened(street_, Kind::kUpdated);
   EXPECT_THAT(Kinds(ReadAll(events_, cursor_, "street")), ElementsAre(Kind::kUpdated));
@@ -120,7 +120,7 @@ TEST_F(StreamEventLogTest, WhoWatchesOneStreamIsToldWhetherThereIsOne) {
 }
 
 TEST_F(StreamEventLogTest, OfTwoLivesOnlyTheOneThatTookThePlaceLastIsHeard) {
-  const StreamEventLog::Life next = events_.Begin("street");
+  const StreamEventLog::Incarnation next = events_.Begin("street");
   events_.SourceIs(next, ingest::SourceState::kStreaming, absl::OkStatus());
   events_.LearnerIs(next, LearnerState::kFrozen, absl::OkStatus());
   events_.Happened(next, Kind::kUpdated);
@@ -140,7 +140,7 @@ TEST_F(StreamEventLogTest, ALifeThatIsOverDoesNotComeBack) {
   events_.Happened(street_, Kind::kDeleted);
   events_.LearnerIs(street_, LearnerState::kFrozen, absl::OkStatus());
   events_.Happened(street_, Kind::kUpdated);
-  const StreamEventLog::Life next = events_.Begin("street");
+  const StreamEventLog::Incarnation next = events_.Begin("street");
   events_.Happened(next, Kind::kCreated);
   const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
   ASSERT_THAT(Kinds(all), ElementsAre(Kind::kDeleted, Kind::kCreated));
@@ -166,7 +166,7 @@ TEST_F(StreamEventLogTest, AWatcherThatSleptIsToldHowManyItLost) {
 }
 
 TEST_F(StreamEventLogTest, WhoLostTheEndOfTheStreamThatItWatchesIsToldThatItIsGone) {
-  const StreamEventLog::Life yard = events_.Begin("yard");
+  const StreamEventLog::Incarnation yard = events_.Begin("yard");
   events_.Happened(yard, Kind::kCreated);
   for (int i = 0; i < 300; ++i) events_.Happened(yard, Kind::kUpdated);
   StreamEventLog::Cursor while_it_is_there = cursor_;

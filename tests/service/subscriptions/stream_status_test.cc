@@ -74,13 +74,13 @@ class StreamStatusTest : public testing::Test {
  protected:
   StreamStatusTest() {
     events_.Listen([this] { calls_.WakeAll(); });
-    const StreamEventLog::Life life = events_.Begin("yard");
-    auto started = CameraStream::Start(Options(life));
+    const StreamEventLog::Incarnation incarnation = events_.Begin("yard");
+    auto started = CameraStream::Start(Options(incarnation));
     MILLRACE_CHECK(started.ok());
     auto record = std::make_shared<StreamRecord>(MonotonicClock(), std::chrono::nanoseconds(0));
-    served_ = std::make_shared<ServedStream>(record, *std::move(started), life);
+    served_ = std::make_shared<ServedStream>(record, *std::move(started), incarnation);
     MILLRACE_CHECK(streams_.Add(served_).ok());
-    events_.Happened(life, StreamEvent::Kind::kCreated);
+    events_.Happened(incarnation, StreamEvent::Kind::kCreated);
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(&service_);
@@ -131,7 +131,7 @@ class StreamStatusTest : public testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
 
  private:
-  CameraStream::Options Options(StreamEventLog::Life life) {
+  CameraStream::Options Options(StreamEventLog::Incarnation incarnation) {
     CameraStream::Options options;
     options.config.name = "yard";
     options.config.source = {
@@ -151,11 +151,11 @@ class StreamStatusTest : public testing::Test {
       camera_ = camera.get();
       return camera;
     };
-    options.on_source_state = [this, life](auto state, const absl::Status& cause) {
-      events_.SourceIs(life, state, cause);
+    options.on_source_state = [this, incarnation](auto state, const absl::Status& cause) {
+      events_.SourceIs(incarnation, state, cause);
     };
-    options.on_learner_state = [this, life](auto state, const absl::Status& cause) {
-      events_.LearnerIs(life, state, cause);
+    options.on_learner_state = [this, incarnation](auto state, const absl::Status& cause) {
+      events_.LearnerIs(incarnation, state, cause);
     };
     return options;
   }

@@ -141,28 +141,29 @@ class GrpcFixture : public testing::Test {
   absl::StatusOr<SharedStream> Start(const StreamConfig& config) {
     if (!start_fails_.ok()) return std::exchange(start_fails_, absl::OkStatus());
     if (starting_) MILLRACE_RETURN_IF_ERROR(starting_(config));
-    const StreamEventLog::Life life = events_.Begin(config.name);
+    const StreamEventLog::Incarnation incarnation = events_.Begin(config.name);
     FakeStreamOptions options = options_;
     options.config = config;
-    options.on_source_state = [this, life](auto state, const absl::Status& cause) {
-      events_.SourceIs(life, state, cause);
+    options.on_source_state = [this, incarnation](auto state, const absl::Status& cause) {
+      events_.SourceIs(incarnation, state, cause);
     };
-    options.on_learner_state = [this, life](auto state, const absl::Status& cause) {
-      events_.LearnerIs(life, state, cause);
+    options.on_learner_state = [this, incarnation](auto state, const absl::Status& cause) {
+      events_.LearnerIs(incarnation, state, cause);
     };
-    options.on_overload = [this, life](const Overload& overload) {
-      events_.OverloadIs(life, overload);
+    options.on_overload = [this, incarnation](const Overload& overload) {
+      events_.OverloadIs(incarnation, overload);
     };
     options.admit = [this, config](const pipeline::LearnerDescription& learner) {
       return budget_gate_.Admit(config, learner);
     };
     FakeStream fake = StartFakeStream(options);
     if (!fake.started.ok()) {
-      events_.Forget(life);
+      events_.Forget(incarnation);
       return fake.started;
     }
     auto record = std::make_shared<StreamRecord>(MonotonicClock(), std::chrono::nanoseconds(0));
-    SharedStream served = std::make_shared<ServedStream>(record, std::move(fake.stream), life);
+    SharedStream served =
+        std::make_shared<ServedStream>(record, std::move(fake.stream), incarnation);
     std::swap(fakes_[config.name], fake);
     before_.push_back(std::move(fake));
     return served;
