@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "base/mutex.h"
-#include "service/frames/accounting.h"
+#include "service/frames/frame_counts.h"
 
 namespace millrace::service {
 

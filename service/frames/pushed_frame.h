@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "ingest/frame/frame_ticket.h"
-#include "service/frames/accounting.h"
+#include "service/frames/frame_counts.h"
 #include "service/frames/frame_labels.h"
 #include "service/frames/prediction.h"
 

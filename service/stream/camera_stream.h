@@ -21,7 +21,7 @@
 #include "pipeline/learner/flow_learner_options.h"
 #include "pipeline/learner/learner.h"
 #include "service/config/config.h"
-#include "service/frames/accounting.h"
+#include "service/frames/frame_counts.h"
 #include "service/frames/frame_labels.h"
 #include "service/frames/learning_window.h"
 #include "service/frames/load_window.h"

@@ -32,7 +32,7 @@
 #include "ingest/source/source.h"
 #include "pipeline/learner/learner.h"
 #include "service/config/config.h"
-#include "service/frames/accounting.h"
+#include "service/frames/frame_counts.h"
 #include "service/frames/frame_labels.h"
 #include "service/frames/frame_ledger.h"
 #include "service/frames/frame_prediction.h"

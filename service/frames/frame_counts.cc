@@ -1,4 +1,4 @@
-#include "service/frames/accounting.h"
+#include "service/frames/frame_counts.h"
 
 namespace millrace::service {
 
