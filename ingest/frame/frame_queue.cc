@@ -12,7 +12,7 @@ void FrameQueue::Push(Frame frame) {
   if (when_full_ == WhenFull::kWait) {
     const std::shared_ptr<FrameTicket> ticket = frame.ticket;
     if (frames_.PushOrWait(std::move(frame))) return;
-    ++shut_out_;
+    ++rejected_after_close_;
     if (ticket != nullptr) ticket->Lost(QueueLoss::kClosed);
     return;
   }
@@ -22,7 +22,7 @@ void FrameQueue::Push(Frame frame) {
   if (!lost) return;
   // A closed queue returns the new frame, a full one an older frame.
   const bool closed = lost->number == number;
-  ++(closed ? shut_out_ : dropped_);
+  ++(closed ? rejected_after_close_ : dropped_);
   if (lost->ticket != nullptr) lost->ticket->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
 }
 
@@ -32,7 +32,7 @@ void FrameQueue::PushIfRoom(Frame frame) {
   const Pushed pushed = frames_.PushIfRoom(std::move(frame));
   if (pushed == Pushed::kYes) return;
   const bool closed = pushed == Pushed::kClosed;
-  ++(closed ? shut_out_ : dropped_);
+  ++(closed ? rejected_after_close_ : dropped_);
   if (ticket != nullptr) ticket->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
 }
 

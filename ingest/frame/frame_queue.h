@@ -27,7 +27,7 @@ class FrameQueue {
   FrameQueue(std::size_t capacity, WhenFull when_full);
 
   /// Appends `frame`, or acts by WhenFull if the queue is full. After Close(), discards it and
-  /// counts it as `shut_out`. Calls Lost() on the ticket of a lost frame.
+  /// counts it as `rejected_after_close`. Calls Lost() on the ticket of a lost frame.
   void Push(Frame frame);
 
   /// Waits for the oldest frame. Returns nullopt once the queue is closed and empty.
@@ -36,13 +36,13 @@ class FrameQueue {
   /// Wakes every waiting thread. Frames already queued can still be popped. Idempotent.
   void Close();
 
-  /// All frames passed to Push(). received() = popped + dropped() + shut_out() + waiting(), exact
-  /// while no Push() or Pop() is running.
+  /// All frames passed to Push(). received() = popped + dropped() + rejected_after_close() +
+  /// waiting(), exact while no Push() or Pop() is running.
   [[nodiscard]] std::uint64_t received() const { return received_; }
   /// Frames dropped because the queue was full.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
   /// Frames pushed after Close().
-  [[nodiscard]] std::uint64_t shut_out() const { return shut_out_; }
+  [[nodiscard]] std::uint64_t rejected_after_close() const { return rejected_after_close_; }
   [[nodiscard]] std::size_t waiting() const { return frames_.size(); }
 
  private:
@@ -55,7 +55,7 @@ class FrameQueue {
   BoundedQueue<Frame> frames_;
   std::atomic<std::uint64_t> received_ = 0;
   std::atomic<std::uint64_t> dropped_ = 0;
-  std::atomic<std::uint64_t> shut_out_ = 0;
+  std::atomic<std::uint64_t> rejected_after_close_ = 0;
 };
 
 }  // namespace millrace::ingest

@@ -20,7 +20,7 @@ void FrameLedger::Dropped(DropReason reason, std::uint64_t frames) {
   dropped_[Index(reason)] += frames;
 }
 
-FrameCounts FrameLedger::Ends(std::uint64_t pushed_out, std::uint64_t shut_out) const {
+FrameCounts FrameLedger::Ends(std::uint64_t pushed_out, std::uint64_t rejected_after_close) const {
   FrameCounts counts;
   {
     MutexLock lock(mu_);
@@ -28,7 +28,7 @@ FrameCounts FrameLedger::Ends(std::uint64_t pushed_out, std::uint64_t shut_out) 
     counts.dropped = dropped_;
   }
   counts.dropped[Index(DropReason::kQueueFull)] = pushed_out;
-  counts.dropped[Index(DropReason::kShutdown)] += shut_out;
+  counts.dropped[Index(DropReason::kShutdown)] += rejected_after_close;
   return counts;
 }
 

@@ -38,7 +38,7 @@ class FrameLedger {
   // One frame each on the camera's thread, the learner's thread and the predicting thread.
   static constexpr std::uint64_t kHandedOver = 3;
 
-  [[nodiscard]] FrameCounts Ends(std::uint64_t pushed_out, std::uint64_t shut_out) const
+  [[nodiscard]] FrameCounts Ends(std::uint64_t pushed_out, std::uint64_t rejected_after_close) const
       ABSL_LOCKS_EXCLUDED(mu_);
 
   mutable Mutex mu_;
@@ -54,7 +54,7 @@ template <typename Arrivals>
 FrameCounts FrameLedger::Count(const Arrivals& queue) const {
   for (;;) {
     const std::uint64_t received = queue.received();
-    FrameCounts counts = Ends(queue.dropped(), queue.shut_out());
+    FrameCounts counts = Ends(queue.dropped(), queue.rejected_after_close());
     if (queue.received() != received) continue;
     counts.received = received;
     counts.in_flight = received - counts.predicted - counts.dropped_in_all();

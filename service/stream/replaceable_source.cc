@@ -81,7 +81,7 @@ ReplaceableSource::Past ReplaceableSource::After(const Entry& entry) {
   const std::int64_t epochs = queue.received() > 0 ? entry.source->status().epoch + 1 : 0;
   return {.received = entry.past.received + queue.received(),
           .dropped = entry.past.dropped + queue.dropped(),
-          .shut_out = entry.past.shut_out + queue.shut_out(),
+          .rejected_after_close = entry.past.rejected_after_close + queue.rejected_after_close(),
           .epochs = entry.past.epochs + epochs};
 }
 
@@ -109,9 +109,9 @@ std::uint64_t ReplaceableSource::dropped() const {
   return now.past.dropped + now.source->queue().dropped();
 }
 
-std::uint64_t ReplaceableSource::shut_out() const {
+std::uint64_t ReplaceableSource::rejected_after_close() const {
   const Entry now = current();
-  return now.past.shut_out + now.source->queue().shut_out();
+  return now.past.rejected_after_close + now.source->queue().rejected_after_close();
 }
 
 std::size_t ReplaceableSource::waiting() const {

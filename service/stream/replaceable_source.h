@@ -59,7 +59,7 @@ class ReplaceableSource {
   /// As in FrameQueue, summed over all sources of this process.
   [[nodiscard]] std::uint64_t received() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::uint64_t dropped() const ABSL_LOCKS_EXCLUDED(mu_);
-  [[nodiscard]] std::uint64_t shut_out() const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::uint64_t rejected_after_close() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::size_t waiting() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -67,7 +67,7 @@ class ReplaceableSource {
   struct Past {
     std::uint64_t received = 0;
     std::uint64_t dropped = 0;
-    std::uint64_t shut_out = 0;
+    std::uint64_t rejected_after_close = 0;
     std::int64_t epochs = 0;
   };
   struct Entry {

@@ -91,7 +91,7 @@ TEST(FrameQueueTest, CountsFramesThatComeAfterClose) {
     queue.Push(FrameNumber(2));
 
     EXPECT_EQ(queue.received(), 2u);
-    EXPECT_EQ(queue.shut_out(), 1u);
+    EXPECT_EQ(queue.rejected_after_close(), 1u);
     EXPECT_EQ(queue.dropped(), 0u);
     EXPECT_THAT(queue.Pop(), IsFrameNumber(1));
     EXPECT_FALSE(queue.Pop().has_value());
@@ -104,7 +104,7 @@ TEST(FrameQueueTest, CloseCountsTheFrameThatWaitedForRoom) {
   std::jthread producer([&] { queue.Push(FrameNumber(2)); });
   queue.Close();
   producer.join();
-  EXPECT_EQ(queue.shut_out(), 1u);
+  EXPECT_EQ(queue.rejected_after_close(), 1u);
   EXPECT_EQ(queue.waiting(), 1u);
 }
 
@@ -120,7 +120,8 @@ TEST(FrameQueueTest, AccountsForEveryFrame) {
   for (int i = 5000; i < 5010; ++i) queue.Push(FrameNumber(i));
 
   EXPECT_EQ(queue.received(), 5010u);
-  EXPECT_EQ(queue.received(), popped + queue.dropped() + queue.shut_out() + queue.waiting());
+  EXPECT_EQ(queue.received(),
+            popped + queue.dropped() + queue.rejected_after_close() + queue.waiting());
 }
 
 }  // namespace

@@ -275,7 +275,7 @@ TEST(FileSourceTest, StopsWhileItWaitsForRoom) {
   EXPECT_EQ(source->status().state, SourceState::kStopped);
   const std::size_t left = PopAll(*source).size();
   EXPECT_EQ(left, 1u);
-  EXPECT_EQ(source->queue().received(), left + source->queue().shut_out());
+  EXPECT_EQ(source->queue().received(), left + source->queue().rejected_after_close());
 }
 
 TEST(FileSourceTest, StopsWhileItWaitsForTheNextFramesTime) {

@@ -96,7 +96,8 @@ TEST(RtspCameraTest, ComesBackWhenTheCameraDoes) {
   EXPECT_GE(source->status().reconnects, 2);
   source->Stop();
   while (queue.Pop()) ++popped;
-  EXPECT_EQ(queue.received(), popped + queue.dropped() + queue.shut_out() + queue.waiting());
+  EXPECT_EQ(queue.received(),
+            popped + queue.dropped() + queue.rejected_after_close() + queue.waiting());
 }
 
 // A reader always sees a state together with its counts.

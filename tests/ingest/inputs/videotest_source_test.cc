@@ -71,7 +71,8 @@ TEST(TestPictureTest, BehavesAsACamera) {
   while (source->queue().Pop()) ++popped;
   const FrameQueue& queue = source->queue();
   EXPECT_EQ(popped, 2u);
-  EXPECT_EQ(queue.received(), popped + queue.dropped() + queue.shut_out() + queue.waiting());
+  EXPECT_EQ(queue.received(),
+            popped + queue.dropped() + queue.rejected_after_close() + queue.waiting());
   EXPECT_EQ(source->status().state, SourceState::kStopped);
 }
 

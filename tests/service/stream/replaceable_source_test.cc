@@ -67,7 +67,7 @@ TEST_F(ReplaceableSourceTest, CountsAreThoseOfAllSources) {
   EXPECT_EQ(source_.status().epoch, 1);
   source_.Stop();
   second->Push();
-  EXPECT_EQ(source_.shut_out(), 1u);
+  EXPECT_EQ(source_.rejected_after_close(), 1u);
 }
 
 TEST_F(ReplaceableSourceTest, ASourceWithoutAFrameBeganNoEpoch) {
