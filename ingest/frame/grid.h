@@ -43,8 +43,8 @@ struct GridView {
 struct GridRules {
   /// Both sides are multiples of it.
   int size_multiple = 16;
-  int least_side = 64;
-  int most_side = 2048;
+  int min_side = 64;
+  int max_side = 2048;
   /// Approximate number of pixels. The cost grows with it.
   int area = 352 * 256;
 };

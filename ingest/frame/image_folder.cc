@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostImageBytes = 32 << 20;
+constexpr std::uint64_t kMaxImageBytes = 32 << 20;
 
 bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 
@@ -109,7 +109,7 @@ absl::StatusOr<std::vector<std::string>> ListImages(const std::string& path) {
 }
 
 absl::StatusOr<std::string> ReadImage(const std::string& path) {
-  absl::StatusOr<std::string> bytes = ContentOf(path, kMostImageBytes);
+  absl::StatusOr<std::string> bytes = ContentOf(path, kMaxImageBytes);
   if (bytes.ok()) return bytes;
   return absl::Status(bytes.status().code(),
                       absl::StrCat("it cannot be read: ", bytes.status().message()));

@@ -7,9 +7,9 @@ namespace millrace::ingest {
 using std::chrono::nanoseconds;
 
 nanoseconds FrameInterval(double frames_per_second) {
-  constexpr std::chrono::duration<double> kLongest = std::chrono::hours(24);
+  constexpr std::chrono::duration<double> kMaxInterval = std::chrono::hours(24);
   const std::chrono::duration<double> interval(1 / frames_per_second);
-  return std::chrono::duration_cast<nanoseconds>(std::min(interval, kLongest));
+  return std::chrono::duration_cast<nanoseconds>(std::min(interval, kMaxInterval));
 }
 
 RateLimit::RateLimit(double frames_per_second)

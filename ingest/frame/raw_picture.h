@@ -19,9 +19,9 @@ enum class PixelFormat { kRgb, kGray };
 }
 
 /// The maximum width and height, so that a few bytes cannot claim gigabytes.
-inline constexpr int kMostPixelsPerSide = 16'384;
+inline constexpr int kMaxPixelsPerSide = 16'384;
 /// The maximum pixels of a picture: more than any camera has.
-inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
+inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 26;
 
 /// Pixels, rows first. Borrowed.
 struct RawPicture {

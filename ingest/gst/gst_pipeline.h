@@ -55,7 +55,7 @@ struct PipelineOptions {
   /// empty.
   std::function<void(GstElement& source)> cut = {};
   /// The pipeline fails after its source has sent this many bytes without a picture. 0: no limit.
-  std::int64_t most_unshown_bytes = 0;
+  std::int64_t max_unshown_bytes = 0;
   PipelineOwner owner = {};
   EndLimits end = {};
   /// Allows a separate process, which rebuilds these options from the task (new_pipeline.h).

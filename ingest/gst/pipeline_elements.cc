@@ -180,7 +180,7 @@ PipelineElements::PipelineElements(GstOwned<GstElement> pipeline, const Pipeline
       explain_(options.explain),
       unblock_(options.unblock),
       cut_(options.cut),
-      most_unshown_bytes_(options.most_unshown_bytes),
+      max_unshown_bytes_(options.max_unshown_bytes),
       stop_(g_cancellable_new()) {
   WatchBus();
   WatchPictures();
@@ -262,7 +262,7 @@ void PipelineElements::WatchDecoder() {
 }
 
 void PipelineElements::WatchSource() {
-  if (most_unshown_bytes_ == 0) return;
+  if (max_unshown_bytes_ == 0) return;
   g_signal_connect(source_.get(), "pad-added", G_CALLBACK(OnSourcePad), this);
 }
 
@@ -275,7 +275,7 @@ void PipelineElements::OnSourcePad(GstElement* /*source*/, GstPad* pad, gpointer
 // A depayloader that assembles a picture keeps its packets until the picture is complete.
 GstPadProbeReturn PipelineElements::OnData(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer self) {
   auto& elements = *static_cast<PipelineElements*>(self);
-  const std::int64_t most = elements.most_unshown_bytes_;
+  const std::int64_t most = elements.max_unshown_bytes_;
   const std::int64_t unshown = elements.receiver_.unshown_bytes += SizeOf(*info);
   if (unshown <= most) return GST_PAD_PROBE_OK;
   Guarded(elements.listener_, [&] {

@@ -90,7 +90,7 @@ class PipelineElements {
   const decltype(PipelineOptions::explain) explain_;
   const decltype(PipelineOptions::unblock) unblock_;
   const decltype(PipelineOptions::cut) cut_;
-  const std::int64_t most_unshown_bytes_;
+  const std::int64_t max_unshown_bytes_;
   const GstOwned<GCancellable> stop_;  ///< Cancelled at the pipeline's end.
 
   std::atomic<bool> has_failed_ = false;

@@ -27,7 +27,7 @@ std::optional<std::string> PlaceOf(const std::string& uri) {
 }
 
 /// rtspsrc itself follows redirects without limit, a hundred times a second.
-constexpr int kMostRedirects = 4;
+constexpr int kMaxRedirects = 4;
 
 /// State of one rtspsrc.
 struct RedirectGuard {
@@ -53,7 +53,7 @@ bool MaySend(GstElement* rtspsrc, GstRTSPMethod method, RedirectGuard& guard) {
   const GstRTSPMethod last = guard.last.exchange(method);
   if (!begins) guard.in_session = method != GST_RTSP_TEARDOWN;
   if (!begins || guard.in_session) return true;
-  if (IsRedirect(method, last) && ++guard.redirects > kMostRedirects) {
+  if (IsRedirect(method, last) && ++guard.redirects > kMaxRedirects) {
     Refuse(rtspsrc, "the camera sends its viewers on again and again; check its path");
     return false;
   }

@@ -95,7 +95,7 @@ GstRTSPResult gst_rtsp_connection_create(const GstRTSPUrl* url, GstRTSPConnectio
       ingest::Next<decltype(gst_rtsp_connection_create)>("gst_rtsp_connection_create");
   const GstRTSPResult result = create(url, connection);
   if (result != GST_RTSP_OK) return result;
-  gst_rtsp_connection_set_content_length_limit(*connection, ingest::kMostBytesOfRtspBody);
+  gst_rtsp_connection_set_content_length_limit(*connection, ingest::kMaxRtspBodyBytes);
   return result;
 }
 
@@ -106,7 +106,7 @@ GstRTSPResult gst_rtsp_connection_receive_usec(GstRTSPConnection* connection,
       ingest::Next<decltype(gst_rtsp_connection_receive_usec)>("gst_rtsp_connection_receive_usec");
   ingest::read_of_message = 0;
   const GstRTSPResult result = receive(connection, message, timeout);
-  const bool too_long = *ingest::read_of_message > ingest::kMostBytesOfRtspMessage;
+  const bool too_long = *ingest::read_of_message > ingest::kMaxRtspMessageBytes;
   ingest::read_of_message.reset();
   return too_long ? GST_RTSP_ENOMEM : result;
 }
@@ -119,7 +119,7 @@ gssize g_input_stream_read(GInputStream* stream, void* buffer, gsize count,
   const gssize got = read(stream, buffer, count, cancellable, error);
   if (!ingest::read_of_message || got <= 0) return got;
   *ingest::read_of_message += static_cast<std::size_t>(got);
-  if (*ingest::read_of_message <= ingest::kMostBytesOfRtspMessage) return got;
+  if (*ingest::read_of_message <= ingest::kMaxRtspMessageBytes) return got;
   g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_MESSAGE_TOO_LARGE, "the answer is too long");
   return -1;
 }

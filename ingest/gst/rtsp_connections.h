@@ -16,10 +16,10 @@ namespace millrace::ingest {
 /// The maximum length of a description (SDP) or another body. A longer one fails with "Out of
 /// memory". Cameras send a few kilobytes. GStreamer uses about twenty bytes of memory for each
 /// byte.
-inline constexpr std::size_t kMostBytesOfRtspBody = 256 << 10;
+inline constexpr std::size_t kMaxRtspBodyBytes = 256 << 10;
 /// The maximum length of a message with its header. A longer one fails likewise; GStreamer would
 /// read it without limit.
-inline constexpr std::size_t kMostBytesOfRtspMessage = 2 * kMostBytesOfRtspBody;
+inline constexpr std::size_t kMaxRtspMessageBytes = 2 * kMaxRtspBodyBytes;
 
 /// Frees a thread that waits for space in a jitter buffer of `rtspsrc`, before `rtspsrc` ends. If
 /// sequence numbers are far apart, the receiving thread waits for packets that only itself could

@@ -61,7 +61,7 @@ std::optional<CameraFault> FaultOfConversation(std::string_view why) {
   if (!why.starts_with("Could not receive message.")) return std::nullopt;
   if (Says(why, "(Timeout")) return CameraFault::kSilent;
   if (Says(why, "(Parse error)")) return CameraFault::kNotRtsp;
-  if (Says(why, "(Out of memory)")) return CameraFault::kTooLong;  // See kMostBytesOfRtspBody.
+  if (Says(why, "(Out of memory)")) return CameraFault::kTooLong;  // See kMaxRtspBodyBytes.
   return CameraFault::kHangsUp;
 }
 

@@ -20,7 +20,7 @@ void LogAbandoned(const std::string& name, std::int64_t hanging) {
   spdlog::error(
       "stream '{}': its pipeline hangs in GStreamer and is left behind with its threads; {} of at "
       "most {} hang. What the camera sends is faulty: update or restart the camera",
-      name, hanging, kMostHangingOfOne);
+      name, hanging, kMaxHangingOfOne);
 }
 
 }  // namespace

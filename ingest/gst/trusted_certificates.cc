@@ -14,7 +14,7 @@ namespace millrace::ingest {
 namespace {
 
 /// All certificate authorities of a system take a fifth of a megabyte.
-constexpr std::uint64_t kMostBytes = 16 << 20;
+constexpr std::uint64_t kMaxBytes = 16 << 20;
 
 absl::Status Unreadable(const std::string& ca_file, absl::string_view why) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -25,7 +25,7 @@ absl::Status Unreadable(const std::string& ca_file, absl::string_view why) {
 
 absl::StatusOr<TrustedCertificates> ReadTrusted(const std::string& ca_file) {
   // ContentOf() refuses pipes and devices; GLib would block on them.
-  if (const absl::Status read = ContentOf(ca_file, kMostBytes).status(); !read.ok()) {
+  if (const absl::Status read = ContentOf(ca_file, kMaxBytes).status(); !read.ok()) {
     return Unreadable(ca_file, read.message());
   }
   GError* error = nullptr;

@@ -166,7 +166,7 @@ void PrepareCameraProcess() {
 }
 
 int RunCameraProcess(Descriptor socket) {
-  std::optional<Packet> told = ReceivePacket(socket.value(), kMostTaskBytes, /*with_file=*/true);
+  std::optional<Packet> told = ReceivePacket(socket.value(), kMaxTaskBytes, /*with_file=*/true);
   if (!told) return 0;  // The server has already closed the socket.
   const absl::StatusOr<CameraTask> task = DecodeTask(told->bytes);
   if (!task.ok()) return kExitNoTask;

@@ -22,9 +22,9 @@ absl::StatusOr<std::unique_ptr<PicturePipeline>> NewPipeline(const PipelineOptio
   MILLRACE_RETURN_IF_ERROR(ResolvePassword(task));
   task.log_level = spdlog::get_level();
   std::string encoded = Encode(task);
-  if (encoded.size() > kMostTaskBytes) {
+  if (encoded.size() > kMaxTaskBytes) {
     return absl::InvalidArgumentError(absl::StrCat("its URI, user and password are longer than ",
-                                                   kMostTaskBytes >> 10, " KiB; shorten them"));
+                                                   kMaxTaskBytes >> 10, " KiB; shorten them"));
   }
   const auto log = [owner = options.owner.name](int level, std::string_view text) {
     const LogAbout about(owner);

@@ -29,13 +29,13 @@ absl::Status CheckAtLeast(std::string_view name, int value, int least, std::stri
 
 absl::Status CheckCamera(const CameraOptions& camera, std::string_view shown) {
   // Over three weeks, more than any camera needs; it fits into nanoseconds.
-  constexpr std::int64_t kMost = INT_MAX;
+  constexpr std::int64_t kMax = INT_MAX;
   const auto check = [&](std::string_view name, std::chrono::milliseconds time,
                          std::int64_t least) -> absl::Status {
-    if (least <= time.count() && time.count() <= kMost) return absl::OkStatus();
+    if (least <= time.count() && time.count() <= kMax) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(std::string(shown), ": ", std::string(name),
                                                    " is ", time.count(), " and must be at least ",
-                                                   least, " and at most ", kMost, " milliseconds"));
+                                                   least, " and at most ", kMax, " milliseconds"));
   };
   MILLRACE_RETURN_IF_ERROR(check("latency", camera.latency, 0));
   MILLRACE_RETURN_IF_ERROR(check("connect_timeout", camera.connect_timeout, 1));

@@ -26,7 +26,7 @@ namespace millrace::ingest {
 namespace {
 
 /// More than eight seconds of 60 Mbit/s. A camera may take that long to its next key frame.
-constexpr std::int64_t kMostUnshownBytes = 64 << 20;
+constexpr std::int64_t kMaxUnshownBytes = 64 << 20;
 
 /// The value of rtspsrc's `protocols`. TCP is the default, because lost packets cost a learner
 /// whole seconds of damaged pictures.
@@ -138,7 +138,7 @@ absl::StatusOr<PipelineOptions> RtspPipeline(const SourceRequest& request) {
                            .hardware_decode = request.options.hardware_decode,
                            .unblock = FlushJitterBuffers,
                            .cut = CutRtspConnection,
-                           .most_unshown_bytes = kMostUnshownBytes};
+                           .max_unshown_bytes = kMaxUnshownBytes};
   if (request.options.camera.isolate) {
     pipeline.task = {.uri = request.options.uri,
                      .width = request.options.width,

@@ -26,7 +26,7 @@ struct CameraTask {
 };
 
 /// The maximum length of an encoded task.
-inline constexpr std::size_t kMostTaskBytes = 64 << 10;
+inline constexpr std::size_t kMaxTaskBytes = 64 << 10;
 
 /// Reads the password if the login names a place for it. Fails as ReadPassword().
 [[nodiscard]] absl::Status ResolvePassword(CameraTask& task);

@@ -45,13 +45,13 @@ std::uint64_t DataBytes() {
 /// Makes the system kill it before its parent. Without /proc, the system's default applies.
 void GoFirstWhenMemoryIsShort() {
   constexpr int kMore = 500;
-  constexpr int kMost = 1000;
+  constexpr int kMaxScore = 1000;
   std::FILE* const file = std::fopen("/proc/self/oom_score_adj", "r+e");
   if (file == nullptr) return;
   int score = 0;
   if (std::fscanf(file, "%d", &score) == 1) {
     std::rewind(file);
-    std::fprintf(file, "%d", std::min(kMost, score + kMore));
+    std::fprintf(file, "%d", std::min(kMaxScore, score + kMore));
   }
   std::fclose(file);
 }

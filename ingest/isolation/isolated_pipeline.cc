@@ -20,12 +20,12 @@ namespace millrace::ingest {
 namespace {
 
 /// The maximum of logged lines per second; further lines are counted.
-constexpr int kMostLines = 200;
+constexpr int kMaxLines = 200;
 /// The maximum of other messages per second, except pictures and lines. A camera whose format
 /// changes with each picture stays below it.
-constexpr int kMostMessages = 2000;
+constexpr int kMaxMessages = 2000;
 /// The maximum of pictures per second, more than any camera sends.
-constexpr int kMostPictures = 2000;
+constexpr int kMaxPictures = 2000;
 constexpr int kWarningLevel = 3;
 constexpr int kErrorLevel = 4;
 
@@ -54,18 +54,18 @@ class IsolatedPipeline::Talk {
   bool Allows(const FromCamera& message) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= second_ends_) {
-      if (lines_ > kMostLines) {
-        options_.log(kWarningLevel, absl::StrCat("and ", lines_ - kMostLines, " more lines"));
+      if (lines_ > kMaxLines) {
+        options_.log(kWarningLevel, absl::StrCat("and ", lines_ - kMaxLines, " more lines"));
       }
       lines_ = messages_ = pictures_ = 0;
       second_ends_ = now + std::chrono::seconds(1);
     }
-    if (std::holds_alternative<PictureInSlot>(message)) return ++pictures_ <= kMostPictures;
-    if (!std::holds_alternative<LogLine>(message)) return ++messages_ <= kMostMessages;
+    if (std::holds_alternative<PictureInSlot>(message)) return ++pictures_ <= kMaxPictures;
+    if (!std::holds_alternative<LogLine>(message)) return ++messages_ <= kMaxMessages;
     ++lines_;
     return true;
   }
-  [[nodiscard]] bool SaysLine() const { return lines_ <= kMostLines; }
+  [[nodiscard]] bool SaysLine() const { return lines_ <= kMaxLines; }
 
  private:
   const Options& options_;
@@ -139,7 +139,7 @@ void IsolatedPipeline::Read() {
 
 absl::Status IsolatedPipeline::ReadMessages() {
   Talk talk(options_);
-  while (std::optional<Packet> packet = ReceivePacket(socket_.value(), kMostMessageBytes)) {
+  while (std::optional<Packet> packet = ReceivePacket(socket_.value(), kMaxMessageBytes)) {
     absl::StatusOr<FromCamera> message = Decode(packet->bytes, kPictureSlots);
     if (!message.ok()) {
       return absl::UnavailableError(

@@ -21,14 +21,14 @@ using std::chrono::nanoseconds;
 
 constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
 /// Nine years of a stream. Several times this value still fits into an integer.
-constexpr std::int64_t kMostStreamTime = std::int64_t{1} << 58;
+constexpr std::int64_t kMaxStreamTime = std::int64_t{1} << 58;
 /// 73 years before or after 1970, which covers NTP's first era.
-constexpr std::int64_t kMostCameraTime = std::int64_t{1} << 61;
+constexpr std::int64_t kMaxCameraTime = std::int64_t{1} << 61;
 /// A camera's maximum side in pixels: GStreamer's own limit for decoding.
-constexpr std::int64_t kMostSide = 65535;
-constexpr double kMostRate = 1e6;
-constexpr double kMostAspect = 1e3;
-constexpr int kMostLogLevel = 5;
+constexpr std::int64_t kMaxSide = 65535;
+constexpr double kMaxRate = 1e6;
+constexpr double kMaxAspect = 1e3;
+constexpr int kMaxLogLevel = 5;
 
 /// The fixed part of a message, before its text.
 struct Head {
@@ -37,11 +37,11 @@ struct Head {
   std::array<std::int64_t, 4> whole = {};
   std::array<double, 2> real = {};
 };
-static_assert(sizeof(Head) + kMostTextBytes <= kMostMessageBytes);
+static_assert(sizeof(Head) + kMaxTextBytes <= kMaxMessageBytes);
 static_assert(std::is_trivially_copyable_v<Head>);
 
 std::string Packed(Head head, std::string_view text = {}) {
-  text = text.substr(0, kMostTextBytes);
+  text = text.substr(0, kMaxTextBytes);
   head.text_bytes = static_cast<std::uint32_t>(text.size());
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
   return bytes.append(text);
@@ -105,9 +105,9 @@ bool IsWithin(std::int64_t value, std::int64_t least, std::int64_t most) {
 absl::StatusOr<FromCamera> FormatOf(const Head& head) {
   const auto [width, height, unused, unused2] = head.whole;
   const auto [rate, aspect] = head.real;
-  if (!IsWithin(width, 1, kMostSide) || !IsWithin(height, 1, kMostSide)) return Wrong("no size");
-  if (!(rate >= 0 && rate <= kMostRate)) return Wrong("no frame rate");
-  if (!(aspect >= 1 / kMostAspect && aspect <= kMostAspect)) return Wrong("no shape of pixels");
+  if (!IsWithin(width, 1, kMaxSide) || !IsWithin(height, 1, kMaxSide)) return Wrong("no size");
+  if (!(rate >= 0 && rate <= kMaxRate)) return Wrong("no frame rate");
+  if (!(aspect >= 1 / kMaxAspect && aspect <= kMaxAspect)) return Wrong("no shape of pixels");
   return CameraFormat{.width = static_cast<int>(width),
                       .height = static_cast<int>(height),
                       .frames_per_second = rate,
@@ -125,8 +125,8 @@ std::optional<nanoseconds> TimeOf(std::int64_t count) {
 absl::StatusOr<FromCamera> PictureOf(const Head& head, std::uint32_t slots) {
   const auto [slot, stream_time, duration, camera_time] = head.whole;
   if (!IsWithin(slot, 0, std::int64_t{slots} - 1)) return Wrong("a slot that does not exist");
-  if (!IsTime(stream_time, 0, kMostStreamTime) || !IsTime(duration, 0, kMostStreamTime) ||
-      !IsTime(camera_time, -kMostCameraTime, kMostCameraTime)) {
+  if (!IsTime(stream_time, 0, kMaxStreamTime) || !IsTime(duration, 0, kMaxStreamTime) ||
+      !IsTime(camera_time, -kMaxCameraTime, kMaxCameraTime)) {
     return Wrong("a time that cannot be");
   }
   return PictureInSlot{.slot = static_cast<std::uint32_t>(slot),
@@ -152,7 +152,7 @@ absl::StatusOr<FromCamera> EndOf(const Head& head) {
 }
 
 absl::StatusOr<FromCamera> LineOf(const Head& head, std::string_view text) {
-  if (!IsWithin(head.whole.front(), 0, kMostLogLevel)) return Wrong("no level");
+  if (!IsWithin(head.whole.front(), 0, kMaxLogLevel)) return Wrong("no level");
   return LogLine{.level = static_cast<int>(head.whole.front()), .text = CleanText(text)};
 }
 
@@ -194,7 +194,7 @@ absl::StatusOr<FromCamera> Decode(std::string_view bytes, std::uint32_t slots) {
   if (bytes.size() < sizeof(head)) return Wrong("too few bytes");
   std::memcpy(&head, bytes.data(), sizeof(head));
   const std::string_view text = bytes.substr(sizeof(head));
-  if (head.text_bytes != text.size() || text.size() > kMostTextBytes) return Wrong("no end");
+  if (head.text_bytes != text.size() || text.size() > kMaxTextBytes) return Wrong("no end");
   switch (head.kind) {
     case KindOf<CameraFormat>():
       return FormatOf(head);

@@ -28,9 +28,9 @@
 namespace millrace::ingest {
 
 /// The sender cuts a text to this length; the receiver refuses a message with a longer one.
-inline constexpr std::size_t kMostTextBytes = 4096;
+inline constexpr std::size_t kMaxTextBytes = 4096;
 /// The maximum length of a message.
-inline constexpr std::size_t kMostMessageBytes = kMostTextBytes + 128;
+inline constexpr std::size_t kMaxMessageBytes = kMaxTextBytes + 128;
 
 struct PictureInSlot {
   std::uint32_t slot = 0;

@@ -60,9 +60,9 @@ bool SendPacket(int socket, std::string_view bytes, bool wait, int file) {
   return sent == static_cast<ssize_t>(bytes.size());
 }
 
-std::optional<Packet> ReceivePacket(int socket, std::size_t most_bytes, bool with_file) {
+std::optional<Packet> ReceivePacket(int socket, std::size_t max_bytes, bool with_file) {
   Packet packet;
-  packet.bytes.resize(most_bytes);
+  packet.bytes.resize(max_bytes);
   iovec part = {.iov_base = packet.bytes.data(), .iov_len = packet.bytes.size()};
   msghdr header = {};
   header.msg_iov = &part;

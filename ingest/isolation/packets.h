@@ -26,8 +26,8 @@ struct Packet {
   Descriptor file{-1};
 };
 /// Waits for the next message. nullopt if the other end stopped writing, or if the message is
-/// longer than `most_bytes`. Accepts a file descriptor only if `with_file` is true.
-[[nodiscard]] std::optional<Packet> ReceivePacket(int socket, std::size_t most_bytes,
+/// longer than `max_bytes`. Accepts a file descriptor only if `with_file` is true.
+[[nodiscard]] std::optional<Packet> ReceivePacket(int socket, std::size_t max_bytes,
                                                   bool with_file = false);
 
 }  // namespace millrace::ingest

@@ -53,14 +53,14 @@ absl::Status TooMany(std::int64_t hanging, std::string_view whose) {
 absl::Status Check(const Abandoned& all, const PipelineOwner& owner)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(all.mu) {
   const Tally own = all.Of(owner);
-  if (own.hanging > 0 && own.hanging + own.open >= kMostHangingOfOne) {
+  if (own.hanging > 0 && own.hanging + own.open >= kMaxHangingOfOne) {
     return TooMany(own.hanging, "earlier sessions");
   }
   const std::int64_t of_place = all.HangingAt(owner.place);
-  if (of_place >= kMostHangingOfPlace) {
+  if (of_place >= kMaxHangingOfPlace) {
     return TooMany(of_place, absl::StrCat("sources at ", owner.place));
   }
-  if (of_place > 0 && all.counts.hanging >= kMostHanging) {
+  if (of_place > 0 && all.counts.hanging >= kMaxHanging) {
     return TooMany(all.counts.hanging,
                    absl::StrCat("all sources, and of those at ", owner.place, " too,"));
   }

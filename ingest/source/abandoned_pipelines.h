@@ -46,9 +46,9 @@ struct PipelineOwner {
 
 /// The maximum number of hanging pipelines: of one owner, of one place (a recorder has many
 /// cameras), and of all places. At the last limit, a place with a hanging pipeline gets no new one.
-inline constexpr std::int64_t kMostHangingOfOne = 3;
-inline constexpr std::int64_t kMostHangingOfPlace = 16;
-inline constexpr std::int64_t kMostHanging = 64;
+inline constexpr std::int64_t kMaxHangingOfOne = 3;
+inline constexpr std::int64_t kMaxHangingOfPlace = 16;
+inline constexpr std::int64_t kMaxHanging = 64;
 
 /// The number of hanging pipelines of this owner. Thread-safe.
 [[nodiscard]] std::int64_t HangingOf(const PipelineOwner& owner);

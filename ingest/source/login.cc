@@ -11,10 +11,10 @@ namespace millrace::ingest {
 namespace {
 
 // Longer than any password.
-constexpr std::uint64_t kMostBytes = 4096;
+constexpr std::uint64_t kMaxBytes = 4096;
 
 absl::StatusOr<std::string> FromFile(const std::string& path) {
-  absl::StatusOr<std::string> read = ContentOf(path, kMostBytes);
+  absl::StatusOr<std::string> read = ContentOf(path, kMaxBytes);
   if (!read.ok()) {
     return absl::FailedPreconditionError(absl::StrCat("the password cannot be read from ", path,
                                                       ": ", read.status().message(),

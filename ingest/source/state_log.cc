@@ -10,7 +10,7 @@
 namespace millrace::ingest {
 namespace {
 
-constexpr std::size_t kMostCauses = 8;
+constexpr std::size_t kMaxCauses = 8;
 
 /// The start of a line. It names the stream, because several streams may show the same source.
 std::string BeginningOf(const std::string& stream, const std::string& shown) {
@@ -114,7 +114,7 @@ StateLog::Level StateLog::LevelOfCamera(SourceState to, const std::string& cause
       return causes_.empty() ? Level::kInfo : Level::kDebug;
     case SourceState::kStalled:
     case SourceState::kBackingOff: {
-      const bool is_new = causes_.size() < kMostCauses && causes_.insert(cause).second;
+      const bool is_new = causes_.size() < kMaxCauses && causes_.insert(cause).second;
       return is_new ? Level::kWarning : Level::kDebug;
     }
     case SourceState::kFailed:

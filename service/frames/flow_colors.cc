@@ -63,7 +63,7 @@ std::uint8_t Channel(float hue, float length) {
   return static_cast<std::uint8_t>(255.0F * value);
 }
 
-constexpr float kLeastScale = 0.5F;
+constexpr float kMinScale = 0.5F;
 
 }  // namespace
 
@@ -108,7 +108,7 @@ std::vector<std::uint8_t> FlowWheel(int size) {
 }
 
 float RoundScale(float pixels) {
-  if (!(pixels > kLeastScale)) return kLeastScale;
+  if (!(pixels > kMinScale)) return kMinScale;
   float decade = 1;
   while (true) {
     for (float step : {1.0F, 2.0F, 3.0F, 5.0F}) {

@@ -15,10 +15,10 @@ namespace {
 using pipeline::SampleLabel;
 
 // Far more frames than a queue holds. Older frames have been dropped.
-constexpr std::size_t kMostWaiting = 1024;
+constexpr std::size_t kMaxWaiting = 1024;
 
 // The maximum length of a name in a message, so that the rest of the message stays visible.
-constexpr std::size_t kMostOfName = 100;
+constexpr std::size_t kMaxNameBytes = 100;
 
 LabelOutcome OutcomeOf(const absl::Status& status) {
   switch (status.code()) {
@@ -42,10 +42,10 @@ absl::Status HasOne(std::int64_t frame) {
 
 // Limits the class names in a message.
 std::string SomeOf(const std::vector<std::string>& classes) {
-  constexpr std::size_t kMost = 10;
-  if (classes.size() <= kMost) return absl::StrJoin(classes, ", ");
-  return absl::StrCat(absl::StrJoin(classes.begin(), classes.begin() + kMost, ", "), " and ",
-                      classes.size() - kMost, " more");
+  constexpr std::size_t kMaxClasses = 10;
+  if (classes.size() <= kMaxClasses) return absl::StrJoin(classes, ", ");
+  return absl::StrCat(absl::StrJoin(classes.begin(), classes.begin() + kMaxClasses, ", "), " and ",
+                      classes.size() - kMaxClasses, " more");
 }
 
 double SquaredError(const std::vector<float>& values, const std::vector<float>& right) {
@@ -177,7 +177,7 @@ LabelCounts FrameLabels::counts() const {
 }
 
 absl::Status FrameLabels::NoSuchClass(const std::string& name) const {
-  const std::string shown = Shortened(name, kMostOfName);
+  const std::string shown = Shortened(name, kMaxNameBytes);
   return absl::InvalidArgumentError(
       task_.classes.empty()
           ? absl::StrCat("'", shown, "' names a class; this stream has no classes with names")
@@ -218,7 +218,7 @@ absl::Status FrameLabels::Place(std::int64_t frame, SampleLabel label, std::int6
 
 absl::Status FrameLabels::Wait(std::int64_t frame, SampleLabel label) {
   if (!waiting_.emplace(frame, std::move(label)).second) return HasOne(frame);
-  if (waiting_.size() > kMostWaiting) {
+  if (waiting_.size() > kMaxWaiting) {
     waiting_.erase(waiting_.begin());
     Count(LabelOutcome::kUnused);
   }

@@ -9,7 +9,7 @@
 namespace millrace::service {
 namespace {
 
-constexpr nanoseconds kLeastPause = std::chrono::milliseconds(250);
+constexpr nanoseconds kMinPause = std::chrono::milliseconds(250);
 
 double Share(nanoseconds worked, nanoseconds time) {
   return static_cast<double>(worked.count()) / static_cast<double>(time.count());
@@ -19,7 +19,7 @@ double Share(nanoseconds worked, nanoseconds time) {
 
 void LoadWindow::Record(nanoseconds now, const std::vector<pipeline::StageTime>& worked) {
   if (!readings_.empty()) {
-    if (now - readings_.back().time < kLeastPause) return;
+    if (now - readings_.back().time < kMinPause) return;
     // A new plan may have other stages.
     if (readings_.back().worked.size() != worked.size()) readings_.clear();
   }

@@ -12,7 +12,7 @@ namespace {
 // Mean motion of the picture. Below it, the page's colours look white.
 constexpr double kVisibleMotion = 0.1;
 // In nine of ten cases, noise in two thousand pixels stays below it.
-constexpr double kLeastSupport = 0.05;
+constexpr double kMinSupport = 0.05;
 // The minimum length of motion: a shorter flow leads to nearly the same pixels in both directions.
 constexpr float kMovingPixel = 0.1F;
 constexpr double kSamples = 2000;
@@ -53,7 +53,7 @@ class Lookup {
 }  // namespace
 
 bool MotionEvidence::IsSpurious() const {
-  return motion >= kVisibleMotion && support < kLeastSupport;
+  return motion >= kVisibleMotion && support < kMinSupport;
 }
 
 MotionEvidence EvidenceOf(const FlowOverPictures& pictures) {

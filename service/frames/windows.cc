@@ -13,7 +13,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 /// Ten seconds at 400 readings a second.
-constexpr std::size_t kMostReadings = 4000;
+constexpr std::size_t kMaxReadings = 4000;
 
 double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -21,7 +21,7 @@ double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).co
 template <typename Reading>
 void Append(std::deque<Reading>& readings, const Reading& reading) {
   readings.push_back(reading);
-  while (readings.size() > kMostReadings || readings.front().time < reading.time - kWindow) {
+  while (readings.size() > kMaxReadings || readings.front().time < reading.time - kWindow) {
     readings.pop_front();
   }
 }

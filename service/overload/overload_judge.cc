@@ -8,12 +8,12 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kLeastSpan{2};
+constexpr seconds kMinSpan{2};
 // A span of a slow camera contains several frames, up to the maximum length.
-constexpr double kLeastFrames = 10;
-constexpr seconds kLongestSpan{30};
+constexpr double kMinFrames = 10;
+constexpr seconds kMaxSpan{30};
 constexpr seconds kBelieved{10};
-constexpr int kLeastSpans = 3;
+constexpr int kMinSpans = 3;
 
 // Shares of dropped frames. A span between these two limits is neutral.
 constexpr double kOverloaded = 0.05;
@@ -59,7 +59,7 @@ void LastingTruth::Add(nanoseconds length, std::optional<bool> is_true) {
   }
   contradicted_ += length;
   ++spans_;
-  if (contradicted_ < kBelieved || spans_ < kLeastSpans) return;
+  if (contradicted_ < kBelieved || spans_ < kMinSpans) return;
   believed_ = !believed_;
   contradicted_ = nanoseconds(0);
   spans_ = 0;
@@ -80,8 +80,8 @@ bool OverloadJudge::Record(const OverloadReading& reading) {
                   .received = static_cast<double>(reading.received - begin_->received),
                   .predicted = static_cast<double>(reading.predicted - begin_->predicted),
                   .pushed_out = static_cast<double>(reading.pushed_out - begin_->pushed_out)};
-  const bool enough = !working_ || span.received >= kLeastFrames;
-  if (span.length < kLeastSpan || (!enough && span.length < kLongestSpan)) return false;
+  const bool enough = !working_ || span.received >= kMinFrames;
+  if (span.length < kMinSpan || (!enough && span.length < kMaxSpan)) return false;
   Judge(span, reading);
   begin_ = reading;
   working_ = reading.working;

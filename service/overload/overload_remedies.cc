@@ -12,8 +12,8 @@ namespace {
 
 // A learner that works all the time drops frames whenever an operation takes longer.
 // EffortController increases learning only with a sixth of the time to spare.
-constexpr double kMostLoad = 0.8;
-constexpr int kLeastSide = 64;
+constexpr double kMaxLoad = 0.8;
+constexpr int kMinSide = 64;
 
 double CostS(const pipeline::StageDescription& stage, int update_every) {
   const double learning_ms = stage.backward_ms + stage.update_ms;
@@ -45,9 +45,9 @@ void FindInput(double share, int multiple, const pipeline::LearnerDescription& l
   const double shape = static_cast<double>(learner.height) / learner.width;
   const double most = share * learner.width * learner.height;
   for (const double difference : {0.03, 0.15}) {
-    for (int width = learner.width / multiple * multiple; width >= kLeastSide; width -= multiple) {
+    for (int width = learner.width / multiple * multiple; width >= kMinSide; width -= multiple) {
       const int height = static_cast<int>(std::lround(width * shape / multiple)) * multiple;
-      if (height < kLeastSide || static_cast<double>(width) * height > most) continue;
+      if (height < kMinSide || static_cast<double>(width) * height > most) continue;
       if (std::abs(static_cast<double>(height) / width / shape - 1) > difference) continue;
       remedies.width = width;
       remedies.height = height;
@@ -70,7 +70,7 @@ int FindStages(double rate, double sample_s, double cores,
   for (const pipeline::StageDescription& stage : learner.stages) layers += stage.layers.size();
   const int most = std::min({kMostStages, static_cast<int>(cores), static_cast<int>(layers)});
   for (auto stages = static_cast<int>(learner.stages.size()) + 1; stages <= most; ++stages) {
-    if (kMostLoad * stages / sample_s >= rate) return stages;
+    if (kMaxLoad * stages / sample_s >= rate) return stages;
   }
   return 0;
 }
@@ -98,7 +98,7 @@ Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
   const double slowdown =
       measured && overload.predicted_per_second > 0 ? planned / overload.predicted_per_second : 1;
   const double learning_all = slowdown > 0 ? RateAt(1, learner) / slowdown : 0;
-  const double held = kMostLoad * learning_all;
+  const double held = kMaxLoad * learning_all;
   if (held <= 0 || overload.received_per_second <= 0) return {};
   Remedies remedies{.max_fps = RoundedDown(std::min(held, overload.received_per_second))};
   if (learner.labels || pipeline::IsNetworkFile(config.learner.network)) return remedies;

@@ -16,7 +16,7 @@ absl::Status TooMany(const std::string& name, std::size_t waiting) {
 }  // namespace
 
 absl::StatusOr<Claims::Claim> Claims::Take(const std::string& name, const std::stop_token& stop,
-                                           std::size_t most_waiting) {
+                                           std::size_t max_waiting) {
   // Takes the lock first; otherwise the notification could come between the check of the token and
   // the wait.
   const std::stop_callback wake(stop, [this] {
@@ -26,7 +26,7 @@ absl::StatusOr<Claims::Claim> Claims::Take(const std::string& name, const std::s
   {
     const MutexLock lock(mu_);
     std::deque<Ticket>& queue = queues_[name];
-    if (queue.size() > most_waiting) return TooMany(name, most_waiting);
+    if (queue.size() > max_waiting) return TooMany(name, max_waiting);
     const Ticket ticket = next_++;
     queue.push_back(ticket);
     while (queue.front() != ticket && !stop.stop_requested()) changed_.wait(mu_);

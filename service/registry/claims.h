@@ -50,9 +50,9 @@ class Claims {
   Claims& operator=(const Claims&) = delete;
 
   /// Waits until this call holds `name`. Fails with CANCELLED once `stop` is requested. Fails at
-  /// once with UNAVAILABLE (TOO_MANY_CHANGES) if `most_waiting` calls already wait for the name.
+  /// once with UNAVAILABLE (TOO_MANY_CHANGES) if `max_waiting` calls already wait for the name.
   [[nodiscard]] absl::StatusOr<Claim> Take(const std::string& name, const std::stop_token& stop,
-                                           std::size_t most_waiting = kNoLimit)
+                                           std::size_t max_waiting = kNoLimit)
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

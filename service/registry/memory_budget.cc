@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kGb = 1e9;
 constexpr double kReservedShare = 0.1;
-constexpr double kLeastReserved = 0.5 * kGb;
+constexpr double kMinReserved = 0.5 * kGb;
 
 double MachineBytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -65,7 +65,7 @@ std::string WhoTakes(const std::vector<HeldMemory>& held) {
 double UsableMemoryBytes(const MemoryFiles& files) {
   const double machine = files.machine_bytes > 0 ? files.machine_bytes : MachineBytes();
   const double allowed = LeastAllowed(files, machine);
-  return std::max(0.0, allowed - std::max(kReservedShare * allowed, kLeastReserved));
+  return std::max(0.0, allowed - std::max(kReservedShare * allowed, kMinReserved));
 }
 
 absl::StatusOr<HeldMemory> MemoryBudget::Take(const MemoryShare& share, double budget_bytes) {

@@ -32,7 +32,7 @@ absl::Status WouldForget(const std::string& name) {
 
 /// Changes from the configuration file must not fail because of waiting clients.
 std::size_t MostWaiting(bool of_file) {
-  return of_file ? Claims::kNoLimit : StreamChanges::kMostWaiting;
+  return of_file ? Claims::kNoLimit : StreamChanges::kMaxWaiting;
 }
 
 /// Whether the stream was stopped and could not start again.
@@ -122,8 +122,8 @@ absl::StatusOr<Claims::Claim> StreamChanges::TakeTurn(Target& target) {
 absl::Status StreamChanges::MakeRoom() {
   const MutexLock lock(mu_);
   const std::size_t count = options_.streams->All().size() + being_made_;
-  if (count >= options_.most_streams) {
-    return Because("TOO_MANY_STREAMS", {{"limit", absl::StrCat(options_.most_streams)}},
+  if (count >= options_.max_streams) {
+    return Because("TOO_MANY_STREAMS", {{"limit", absl::StrCat(options_.max_streams)}},
                    absl::ResourceExhaustedError(absl::StrCat(
                        count == 1 ? "there is " : "there are ", Plural(count, "stream"),
                        ", and no room for more; delete one first")));
@@ -320,7 +320,7 @@ absl::Status StreamChanges::MakeAnew(
 
 absl::Status StreamChanges::WithoutChange(const std::string& name, const std::stop_token& stop,
                                           const std::function<absl::Status()>& act) {
-  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, stop, kMostWaiting));
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, stop, kMaxWaiting));
   return act();
 }
 

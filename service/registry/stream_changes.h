@@ -34,12 +34,12 @@ namespace millrace::service {
 
 /// Changes of one stream run one at a time, in the order of the calls. Changes of different streams
 /// run concurrently. Each takes seconds: the time that a stream needs to start and stop. A client's
-/// call fails with TOO_MANY_CHANGES if kMostWaiting other calls wait for its stream. So a stream
+/// call fails with TOO_MANY_CHANGES if kMaxWaiting other calls wait for its stream. So a stream
 /// that hangs cannot block every thread for client calls. No lock is held during a change.
 /// Thread-safe.
 class StreamChanges {
  public:
-  static constexpr std::size_t kMostWaiting = 4;
+  static constexpr std::size_t kMaxWaiting = 4;
 
   struct Options {
     /// Both must outlive the StreamChanges.
@@ -56,7 +56,7 @@ class StreamChanges {
     /// Called with the stream's name at the beginning and the end of each change. May be empty.
     Claims::Tell begins = {};
     Claims::Tell ends = {};
-    std::size_t most_streams = 64;
+    std::size_t max_streams = 64;
   };
 
   /// The stream to change.
@@ -82,7 +82,7 @@ class StreamChanges {
   StreamChanges& operator=(const StreamChanges&) = delete;
 
   /// Starts and adds a stream. Fails with ALREADY_EXISTS, with RESOURCE_EXHAUSTED beyond
-  /// `most_streams`, with CANCELLED once `config.learner.stop` is requested, and as `start` does. A
+  /// `max_streams`, with CANCELLED once `config.learner.stop` is requested, and as `start` does. A
   /// failure leaves nothing of the stream.
   [[nodiscard]] absl::StatusOr<SharedStream> Create(const StreamConfig& config)
       ABSL_LOCKS_EXCLUDED(mu_);
@@ -144,7 +144,7 @@ class StreamChanges {
 
   /// Claims the stream of `target`. Sets an empty name to that of the only stream.
   [[nodiscard]] absl::StatusOr<Claims::Claim> TakeTurn(Target& target);
-  /// Reserves a place for a new stream. RESOURCE_EXHAUSTED beyond `most_streams`.
+  /// Reserves a place for a new stream. RESOURCE_EXHAUSTED beyond `max_streams`.
   [[nodiscard]] absl::Status MakeRoom() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool IsOfFile(const std::string& name) const ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -8,15 +8,14 @@
 namespace millrace::service {
 namespace {
 
-constexpr double kLeastSeconds = 1e-4;
+constexpr double kMinSeconds = 1e-4;
 constexpr double kGrowth = 1.01;
 
 }  // namespace
 
 void DelayHistogram::Add(std::chrono::nanoseconds delay) {
   const double seconds = std::chrono::duration<double>(delay).count();
-  const double place =
-      std::log(std::max(seconds, kLeastSeconds) / kLeastSeconds) / std::log(kGrowth);
+  const double place = std::log(std::max(seconds, kMinSeconds) / kMinSeconds) / std::log(kGrowth);
   ++buckets_[std::min(static_cast<std::size_t>(place), kBuckets - 1)];
   ++count_;
 }
@@ -34,7 +33,7 @@ double DelayHistogram::QuantileSeconds(double quantile) const {
   std::uint64_t seen = 0;
   std::size_t bucket = 0;
   while ((seen += buckets_[bucket]) < rank) ++bucket;
-  return kLeastSeconds * std::pow(kGrowth, static_cast<double>(bucket) + 0.5);
+  return kMinSeconds * std::pow(kGrowth, static_cast<double>(bucket) + 0.5);
 }
 
 }  // namespace millrace::service

@@ -48,7 +48,7 @@ Serve::Serve(Options options)
                },
            .begins = [this](const std::string& stream) { budget_.Hold(stream); },
            .ends = [this](const std::string& stream) { budget_.Release(stream); },
-           .most_streams = std::min(kMostStreams, shares_.streams)}),
+           .max_streams = std::min(kMostStreams, shares_.streams)}),
       reload_({.load = options_.load,
                .changes = &changes_,
                .on_read =

@@ -10,7 +10,7 @@
 namespace millrace::service {
 namespace {
 
-constexpr std::size_t kMostWaiting = 64;
+constexpr std::size_t kMaxWaiting = 64;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void CheckpointRequests::Ask(pipeline::Learner& learner, const std::stop_token& 
 absl::Status CheckpointRequests::Add(const SharedWait& wait) {
   const MutexLock lock(mu_);
   if (!closed_.ok()) return closed_;
-  if (waits_.size() >= kMostWaiting) return TooManyChanges();
+  if (waits_.size() >= kMaxWaiting) return TooManyChanges();
   waits_.push_back(wait);
   return absl::OkStatus();
 }

@@ -10,14 +10,14 @@ constexpr double kDroppedShare = 0.02;
 // A step back needs time to spare, or the controller would repeat it again and again.
 constexpr double kRoom = 1.2;
 constexpr int kQuietWindows = 3;
-constexpr int kMostUpdateEvery = 64;
+constexpr int kMaxUpdateEvery = 64;
 
 int LessEffort(int update_every) {
   if (update_every == 0) return 0;
-  return update_every < kMostUpdateEvery ? 2 * update_every : 0;
+  return update_every < kMaxUpdateEvery ? 2 * update_every : 0;
 }
 
-int MoreEffort(int update_every) { return update_every == 0 ? kMostUpdateEvery : update_every / 2; }
+int MoreEffort(int update_every) { return update_every == 0 ? kMaxUpdateEvery : update_every / 2; }
 
 }  // namespace
 

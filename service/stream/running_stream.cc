@@ -173,7 +173,7 @@ void RunningStream::JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) con
       .update_every = learns ? snapshot.update_every : 1,
       .delay_s = snapshot.delay_p50_s,
       .promise =
-          PromiseOf(*learner, snapshot.source.camera_frames_per_second, most_frames_per_second_)};
+          PromiseOf(*learner, snapshot.source.camera_frames_per_second, max_frames_per_second_)};
   const OverloadWatch::Verdict verdict = overload_.Look({.reading = reading,
                                                          .config = options_.config,
                                                          .learner = *learner,
@@ -184,7 +184,7 @@ void RunningStream::JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) con
 
 void RunningStream::SetPace(const ingest::SourceOptions& source) {
   frames_wait_ = ingest::WhenFullOf(source) == ingest::WhenFull::kWait;
-  most_frames_per_second_ = source.max_frames_per_second;
+  max_frames_per_second_ = source.max_frames_per_second;
 }
 
 absl::Status RunningStream::TakesLabels() const {

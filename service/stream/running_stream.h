@@ -154,7 +154,7 @@ class RunningStream final : public CameraStream {
   mutable OverloadWatch overload_;
   // Settings of the current source: whether its frames wait for the learner, and max_fps.
   std::atomic<bool> frames_wait_ = false;
-  std::atomic<double> most_frames_per_second_ = 0;
+  std::atomic<double> max_frames_per_second_ = 0;
   // Frames and epochs so far, over all processes, of the frames that have left the source's queue.
   std::atomic<std::int64_t> frames_ = 0;
   std::atomic<std::int64_t> epochs_ = 0;

@@ -73,9 +73,7 @@ absl::Status AddPixels(const ModelInferRequest& request, const Input& input,
                        InferenceSample& sample) {
   constexpr std::int64_t kColours = 3;
   const auto& shape = input.shape();
-  const auto fits = [](std::int64_t side) {
-    return side > 0 && side <= ingest::kMostPixelsPerSide;
-  };
+  const auto fits = [](std::int64_t side) { return side > 0 && side <= ingest::kMaxPixelsPerSide; };
   if (shape.size() != 4 || shape[0] < 0 || shape[0] > kMostPictures || !fits(shape[1]) ||
       !fits(shape[2]) || shape[3] != kColours) {
     return Wrong("inputs[0].shape",

@@ -80,14 +80,14 @@ TEST(CameraMessagesTest, TimesThatWouldOverflowAreRefused) {
 
 // A median of steps is taken five times, and added to others.
 TEST(CameraMessagesTest, TimesAreSoShortThatSumsOfThemAreWholeNumbers) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   const std::string picture = Encode(PictureInSlot{});
   for (const std::size_t word : {2, 3}) {
-    EXPECT_TRUE(IsRefused(With(picture, word, kMost / 10)));
+    EXPECT_TRUE(IsRefused(With(picture, word, kMax / 10)));
     EXPECT_FALSE(IsRefused(With(picture, word, std::int64_t{1} << 58)));
   }
-  EXPECT_TRUE(IsRefused(With(picture, 4, kMost / 2)));
-  EXPECT_TRUE(IsRefused(With(picture, 4, -kMost / 2)));
+  EXPECT_TRUE(IsRefused(With(picture, 4, kMax / 2)));
+  EXPECT_TRUE(IsRefused(With(picture, 4, -kMax / 2)));
   // NTP begins in 1900, and its first era ends in 2036.
   for (const std::int64_t second : {std::int64_t{-2'208'988'800}, std::int64_t{2'085'978'496}}) {
     EXPECT_FALSE(IsRefused(With(picture, 4, second * 1'000'000'000)));
@@ -124,9 +124,9 @@ TEST(CameraMessagesTest, WhatIsCutOrNoMessageIsRefused) {
 }
 
 TEST(CameraMessagesTest, TextsAreCutAndCleaned) {
-  const std::string long_text(3 * kMostTextBytes, 'x');
-  EXPECT_EQ(Again(PipelineCodec{long_text}).name.size(), kMostTextBytes);
-  EXPECT_LE(Encode(PipelineCodec{long_text}).size(), kMostMessageBytes);
+  const std::string long_text(3 * kMaxTextBytes, 'x');
+  EXPECT_EQ(Again(PipelineCodec{long_text}).name.size(), kMaxTextBytes);
+  EXPECT_LE(Encode(PipelineCodec{long_text}).size(), kMaxMessageBytes);
   EXPECT_EQ(Again(PipelineCodec{"two\nlines\x1b[2J"}).name, "two lines [2J");
   EXPECT_EQ(Again(PipelineCodec{"\xff"}).name, "\xef\xbf\xbd");  // Not UTF-8: U+FFFD.
 }

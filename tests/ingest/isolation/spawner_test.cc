@@ -114,7 +114,7 @@ Descriptor Begin(const Spawner& spawner) {
 /// Reads until the process has ended. nullopt if no message has its exit status.
 std::optional<ProcessEnded> End(const Descriptor& socket) {
   std::optional<ProcessEnded> ended;
-  while (const auto packet = ReceivePacket(socket.value(), kMostMessageBytes)) {
+  while (const auto packet = ReceivePacket(socket.value(), kMaxMessageBytes)) {
     const auto message = Decode(packet->bytes, 1);
     if (message.ok() && std::holds_alternative<ProcessEnded>(*message)) {
       ended = std::get<ProcessEnded>(*message);

@@ -32,15 +32,15 @@ TEST(AbandonedPipelinesTest, CountsThoseOfAnOwnerUntilTheyHaveEnded) {
   std::vector<PipelineSlot> hanging;
   while (Hang(door, hanging)) {
   }
-  EXPECT_EQ(HangingOf(door), kMostHangingOfOne);
+  EXPECT_EQ(HangingOf(door), kMaxHangingOfOne);
   EXPECT_THAT(WhyNot(door), HasSubstr("3 pipelines of earlier sessions hang in GStreamer"));
   EXPECT_EQ(HangingOf({.name = "gate", .place = "a:554"}), 0);
   hanging.pop_back();
-  EXPECT_EQ(HangingOf(door), kMostHangingOfOne - 1);
+  EXPECT_EQ(HangingOf(door), kMaxHangingOfOne - 1);
   EXPECT_EQ(WhyNot(door), "");
   hanging.clear();
   EXPECT_EQ(CountAbandoned().hanging, 0);
-  EXPECT_EQ(CountAbandoned().so_far, so_far + kMostHangingOfOne);
+  EXPECT_EQ(CountAbandoned().so_far, so_far + kMaxHangingOfOne);
 }
 
 // Checked before they began and counted once they hung, they were any number.
@@ -55,7 +55,7 @@ TEST(AbandonedPipelinesTest, SessionsThatRunSideBySideDoNotPassTheLimit) {
     }
   }
   for (PipelineSlot& slot : open) slot.Abandon();
-  EXPECT_EQ(HangingOf(door), kMostHangingOfOne);
+  EXPECT_EQ(HangingOf(door), kMaxHangingOfOne);
 }
 
 // One hostile camera that many streams were made of kept all others from being opened.
@@ -65,7 +65,7 @@ TEST(AbandonedPipelinesTest, ACameraOfManyNamesLeavesRoomForOthers) {
     while (Hang({.name = absl::StrCat("stream-", i), .place = "hostile:554"}, hanging)) {
     }
   }
-  EXPECT_EQ(CountAbandoned().hanging, kMostHangingOfPlace);
+  EXPECT_EQ(CountAbandoned().hanging, kMaxHangingOfPlace);
   EXPECT_THAT(WhyNot({.name = "new", .place = "hostile:554"}),
               HasSubstr("16 pipelines of sources at hostile:554 hang"));
   EXPECT_EQ(WhyNot({.name = "new", .place = "good:554"}), "");
@@ -73,7 +73,7 @@ TEST(AbandonedPipelinesTest, ACameraOfManyNamesLeavesRoomForOthers) {
 
 TEST(AbandonedPipelinesTest, WhereVeryManyHangOnlyPlacesWithoutAnyMayBegin) {
   std::vector<PipelineSlot> hanging;
-  for (int i = 0; CountAbandoned().hanging < kMostHanging; ++i) {
+  for (int i = 0; CountAbandoned().hanging < kMaxHanging; ++i) {
     const std::string place = absl::StrCat("hostile-", i, ":554");
     ASSERT_TRUE(Hang({.name = "a", .place = place}, hanging));
   }

@@ -97,7 +97,7 @@ TEST_F(StreamChangesTest, AStreamThatHangsHoldsUpNoOtherHoweverManyCallsWaitForI
   const std::vector<std::string> streams(kChangesAtOnce + 1, "street");
   VainDeletes deletes(channel_, streams);
   const std::vector<grpc::Status> refused =
-      deletes.AwaitEnded(streams.size() - StreamChanges::kMostWaiting);
+      deletes.AwaitEnded(streams.size() - StreamChanges::kMaxWaiting);
   for (const grpc::Status& status : refused) {
     EXPECT_EQ(ReasonOf(status), "TOO_MANY_CHANGES");
     EXPECT_TRUE(DetailsOf(status).has_retry);
@@ -105,7 +105,7 @@ TEST_F(StreamChangesTest, AStreamThatHangsHoldsUpNoOtherHoweverManyCallsWaitForI
   EXPECT_TRUE(Update("yard", kOtherCamera).ok());
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
   held.reset();
-  EXPECT_EQ(deletes.AwaitAll(grpc::StatusCode::ABORTED), StreamChanges::kMostWaiting);
+  EXPECT_EQ(deletes.AwaitAll(grpc::StatusCode::ABORTED), StreamChanges::kMaxWaiting);
 }
 
 // As the stream's turn comes, another one is the only one.

@@ -72,7 +72,7 @@ struct InputCase {
   int width;
   int height;
   double held_share;
-  int least_share_percent;  // Of what would fit: as large as the multiples allow.
+  int min_share_percent;  // Of what would fit: as large as the multiples allow.
 };
 
 // A remedy's input is one that the configuration takes: multiples, no side below 64, the same
@@ -104,7 +104,7 @@ TEST(OverloadRemediesTest, NameAnInputThatTheNetworkTakesInTheSameShape) {
     const double share =
         static_cast<double>(remedies.width) * remedies.height / one.width / one.height;
     EXPECT_LE(share, one.held_share + 1e-9) << one.network;
-    EXPECT_GE(100 * share, one.held_share * one.least_share_percent) << one.network;
+    EXPECT_GE(100 * share, one.held_share * one.min_share_percent) << one.network;
   }
 }
 

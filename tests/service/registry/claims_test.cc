@@ -93,11 +93,11 @@ TEST(ClaimsTest, OneTooManyIsToldToTryAgain) {
   std::optional<absl::StatusOr<Claims::Claim>> first(claims.Take("street", {}));
   std::jthread second([&] { EXPECT_TRUE(claims.Take("street", {}).ok()); });
   AwaitWaiting(claims, 1);
-  const absl::Status refused = claims.Take("street", {}, /*most_waiting=*/1).status();
+  const absl::Status refused = claims.Take("street", {}, /*max_waiting=*/1).status();
   EXPECT_TRUE(absl::IsUnavailable(refused));
   EXPECT_EQ(ReasonOf(refused), "TOO_MANY_CHANGES");
   EXPECT_THAT(ValuesOf(refused), ElementsAre(Pair("stream", "street")));
-  EXPECT_TRUE(claims.Take("yard", {}, /*most_waiting=*/1).ok());
+  EXPECT_TRUE(claims.Take("yard", {}, /*max_waiting=*/1).ok());
   first.reset();
 }
 

@@ -41,9 +41,9 @@ void PlayCamera(FakeSource& source, FakeLearner& learner, const Case& example) {
   if (!example.stopped_early) source.End();
 }
 
-void CheckBooks(const FrameCounts& counts, std::uint64_t most_in_flight) {
+void CheckCounts(const FrameCounts& counts, std::uint64_t max_in_flight) {
   ASSERT_TRUE(counts.balanced());
-  ASSERT_LE(counts.in_flight, most_in_flight);
+  ASSERT_LE(counts.in_flight, max_in_flight);
 }
 
 class CameraStreamPropertyTest : public testing::TestWithParam<Case> {};
@@ -52,7 +52,7 @@ TEST_P(CameraStreamPropertyTest, EverySnapshotAddsUp) {
   constexpr int kQueue = 3;
   constexpr int kLearner = 4;
   // One frame in the camera's hand and one in the learner's thread's.
-  constexpr std::uint64_t kMostInFlight = kQueue + kLearner + 2;
+  constexpr std::uint64_t kMaxInFlight = kQueue + kLearner + 2;
   const Case& example = GetParam();
   FakeStream fake = StartFakeStream(
       {.queue_capacity = kQueue,
@@ -61,7 +61,7 @@ TEST_P(CameraStreamPropertyTest, EverySnapshotAddsUp) {
   std::atomic<bool> done = false;
   std::jthread camera([&] { PlayCamera(*fake.source, *fake.learner, example); });
   std::jthread reader([&] {
-    while (!done) CheckBooks(fake.stream->Snapshot().frames, kMostInFlight);
+    while (!done) CheckCounts(fake.stream->Snapshot().frames, kMaxInFlight);
   });
 
   if (example.stopped_early) {
@@ -74,7 +74,7 @@ TEST_P(CameraStreamPropertyTest, EverySnapshotAddsUp) {
   reader.join();
 
   const StreamSnapshot last = fake.stream->Snapshot();
-  CheckBooks(last.frames, 0);
+  CheckCounts(last.frames, 0);
   EXPECT_EQ(last.frames.received, static_cast<std::uint64_t>(kFrames));
   EXPECT_EQ(last.learner.ok(), !example.learner_fails);
 }

@@ -61,7 +61,7 @@ class FrameServiceTest : public testing::Test {
   StreamChanges changes_{{.streams = &streams_,
                           .events = &events_,
                           .start = [this](const StreamConfig& config) { return Start(config); },
-                          .most_streams = 4}};
+                          .max_streams = 4}};
   FakeClock liveness_clock_;
   Liveness liveness_{streams_, liveness_clock_};
   ClientRules rules_;

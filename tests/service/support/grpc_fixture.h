@@ -126,7 +126,7 @@ class GrpcFixture : public testing::Test {
            },
        .begins = [this](const std::string& stream) { budget_gate_.Hold(stream); },
        .ends = [this](const std::string& stream) { budget_gate_.Release(stream); },
-       .most_streams = 4}};
+       .max_streams = 4}};
   BudgetGate budget_gate_{
       {.cores = 100}, streams_, [](const ingest::SourceOptions&) { return 0.0; }};
   ClientRules rules_;
