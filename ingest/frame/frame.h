@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "ingest/frame/frame_ticket.h"
+#include "ingest/frame/frame_loss_observer.h"
 
 namespace millrace::ingest {
 
@@ -57,7 +57,7 @@ struct Frame {
   std::int64_t size_changes = 0;
 
   /// Learns whether this frame was lost. May be null.
-  std::shared_ptr<FrameTicket> ticket;
+  std::shared_ptr<FrameLossObserver> loss_observer;
 };
 
 }  // namespace millrace::ingest

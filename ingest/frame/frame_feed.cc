@@ -79,7 +79,7 @@ std::optional<Frame> FrameFeed::Stamp(DecodedPicture decoded) {
   frame.stream_time = stream_time;
   frame.camera_time = decoded.camera_time;
   frame.picture = decoded.picture;
-  frame.ticket = std::move(decoded.ticket);
+  frame.loss_observer = std::move(decoded.loss_observer);
   const bool gap = gaps_.IsGap(frame.stream_time) && !decoded.follows;
   frame.predecessor = first ? NoPredecessor::kFirst
                       : gap ? NoPredecessor::kGap

@@ -24,7 +24,7 @@ struct DecodedPicture {
   std::optional<std::chrono::nanoseconds> camera_time;
   /// True: no frame is missing before this one, whatever the timestamps say.
   bool follows = false;
-  std::shared_ptr<FrameTicket> ticket = nullptr;  ///< As in Frame.
+  std::shared_ptr<FrameLossObserver> loss_observer = nullptr;  ///< As in Frame.
 };
 
 /// Gives each picture its number, epoch, arrival and predecessor, and pushes it to the queue.

@@ -10,10 +10,10 @@ FrameQueue::FrameQueue(std::size_t capacity, WhenFull when_full)
 void FrameQueue::Push(Frame frame) {
   ++received_;
   if (when_full_ == WhenFull::kWait) {
-    const std::shared_ptr<FrameTicket> ticket = frame.ticket;
+    const std::shared_ptr<FrameLossObserver> loss_observer = frame.loss_observer;
     if (frames_.PushOrWait(std::move(frame))) return;
     ++rejected_after_close_;
-    if (ticket != nullptr) ticket->Lost(QueueLoss::kClosed);
+    if (loss_observer != nullptr) loss_observer->Lost(QueueLoss::kClosed);
     return;
   }
   if (when_full_ == WhenFull::kDropNewest) return PushIfRoom(std::move(frame));
@@ -23,17 +23,18 @@ void FrameQueue::Push(Frame frame) {
   // A closed queue returns the new frame, a full one an older frame.
   const bool closed = lost->number == number;
   ++(closed ? rejected_after_close_ : dropped_);
-  if (lost->ticket != nullptr) lost->ticket->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
+  if (lost->loss_observer != nullptr)
+    lost->loss_observer->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
 }
 
 void FrameQueue::PushIfRoom(Frame frame) {
   using Pushed = BoundedQueue<Frame>::Pushed;
-  const std::shared_ptr<FrameTicket> ticket = frame.ticket;
+  const std::shared_ptr<FrameLossObserver> loss_observer = frame.loss_observer;
   const Pushed pushed = frames_.PushIfRoom(std::move(frame));
   if (pushed == Pushed::kYes) return;
   const bool closed = pushed == Pushed::kClosed;
   ++(closed ? rejected_after_close_ : dropped_);
-  if (ticket != nullptr) ticket->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
+  if (loss_observer != nullptr) loss_observer->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
 }
 
 std::optional<Frame> FrameQueue::Pop() { return frames_.Pop(); }

@@ -27,7 +27,7 @@ class FrameQueue {
   FrameQueue(std::size_t capacity, WhenFull when_full);
 
   /// Appends `frame`, or acts by WhenFull if the queue is full. After Close(), discards it and
-  /// counts it as `rejected_after_close`. Calls Lost() on the ticket of a lost frame.
+  /// counts it as `rejected_after_close`. Calls Lost() on the observer of a lost frame.
   void Push(Frame frame);
 
   /// Waits for the oldest frame. Returns nullopt once the queue is closed and empty.

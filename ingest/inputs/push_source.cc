@@ -128,7 +128,7 @@ absl::StatusOr<Pusher::Result> Entry::Push(const PushedPicture& picture,
                                  .duration = std::nullopt,
                                  .camera_time = picture.taken,
                                  .follows = !stream_time,
-                                 .ticket = picture.ticket});
+                                 .loss_observer = picture.loss_observer});
   return taken ? Pusher::Result::kTaken : Pusher::Result::kSkipped;
 }
 

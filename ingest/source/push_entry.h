@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "ingest/frame/frame_ticket.h"
+#include "ingest/frame/frame_loss_observer.h"
 #include "ingest/frame/raw_picture.h"
 
 namespace millrace::ingest {
@@ -21,14 +21,14 @@ struct PushedPicture {
   /// absent, each picture follows the one before.
   std::optional<std::chrono::nanoseconds> taken = {};
   /// Learns whether the frame was lost, after kTaken.
-  std::shared_ptr<FrameTicket> ticket = {};
+  std::shared_ptr<FrameLossObserver> loss_observer = {};
 };
 
 /// A client's permission to push. Its destruction allows the next pusher. For one thread at a time.
 class Pusher {
  public:
   enum class Result {
-    kTaken,    ///< The picture is a frame, and the ticket is in use.
+    kTaken,    ///< The picture is a frame, and the observer is in use.
     kSkipped,  ///< The rate exceeds SourceOptions::max_frames_per_second.
   };
 

@@ -215,7 +215,7 @@ absl::Status PushCall::PushInto(const v1::PushedFrame& frame,
         absl::StrCat("the id has ", frame.id().size(), " bytes; it may have ", kMaxIdBytes));
   }
   MILLRACE_ASSIGN_OR_RETURN(ingest::PushedPicture picture, ToPushed(frame));
-  picture.ticket = ticket;
+  picture.loss_observer = ticket;
   MILLRACE_ASSIGN_OR_RETURN(const ingest::Pusher::Result result, pusher_->Push(picture));
   if (result == ingest::Pusher::Result::kSkipped) ticket->Skipped();
   return absl::OkStatus();

@@ -36,8 +36,8 @@ void PushedFrame::Tell() {
   told_(std::move(outcome_));
 }
 
-PushedFrame* PushedFrameOf(const std::shared_ptr<ingest::FrameTicket>& ticket) {
-  return dynamic_cast<PushedFrame*>(ticket.get());
+PushedFrame* PushedFrameOf(const std::shared_ptr<ingest::FrameLossObserver>& loss_observer) {
+  return dynamic_cast<PushedFrame*>(loss_observer.get());
 }
 
 }  // namespace millrace::service

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "ingest/frame/frame_ticket.h"
+#include "ingest/frame/frame_loss_observer.h"
 #include "service/frames/frame_counts.h"
 #include "service/frames/frame_labels.h"
 #include "service/frames/prediction.h"
@@ -37,7 +37,7 @@ struct PushOutcome {
 
 /// The first outcome counts. Destruction without an outcome means rejected. Only one thread at a
 /// time may call it.
-class PushedFrame final : public ingest::FrameTicket {
+class PushedFrame final : public ingest::FrameLossObserver {
  public:
   using Told = std::function<void(PushOutcome)>;
 
@@ -73,7 +73,8 @@ class PushedFrame final : public ingest::FrameTicket {
   bool is_told_ = false;
 };
 
-/// The client's frame for `ticket`; null if the ticket is not a client's.
-[[nodiscard]] PushedFrame* PushedFrameOf(const std::shared_ptr<ingest::FrameTicket>& ticket);
+/// The client's frame of `loss_observer`; null if the observer is not a client's.
+[[nodiscard]] PushedFrame* PushedFrameOf(
+    const std::shared_ptr<ingest::FrameLossObserver>& loss_observer);
 
 }  // namespace millrace::service

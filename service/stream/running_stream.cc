@@ -336,7 +336,7 @@ void RunningStream::Handle(const ingest::Frame& frame) {
   figures_.RecordArrival(frame);
   figures_.RecordWork(learner_->worked(), options_.clock->Now());
   if (rate_) rate_->OnFrame(frame, source_->dropped());
-  PushedFrame* const pushed = PushedFrameOf(frame.ticket);
+  PushedFrame* const pushed = PushedFrameOf(frame.loss_observer);
   if (pushed != nullptr) pushed->Numbered(frame.number);
   if (const std::optional<DropReason> reason = WhyDropped(frame)) {
     ledger_.Dropped(*reason);
@@ -426,7 +426,7 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   }
   if (model.skipped != pipeline::SkipReason::kNone) ++skipped_[static_cast<int>(model.skipped)];
   const nanoseconds now = options_.clock->Now();
-  const std::shared_ptr<ingest::FrameTicket> ticket = in_flight->frame.ticket;
+  const std::shared_ptr<ingest::FrameLossObserver> loss_observer = in_flight->frame.loss_observer;
   PredictionContext context = ContextOf(model);
   Prediction described = PredictionOf(*std::move(in_flight), std::move(model), std::move(context),
                                       {.now = now, .next_number = source_->next_number()});
@@ -435,7 +435,8 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   figures_.RecordPrediction(*prediction, now);
   if (options_.observe) options_.observe(*prediction);
   ring_.Publish(prediction);
-  if (PushedFrame* const pushed = PushedFrameOf(ticket)) pushed->Predicted(std::move(prediction));
+  if (PushedFrame* const pushed = PushedFrameOf(loss_observer))
+    pushed->Predicted(std::move(prediction));
 }
 
 PredictionContext RunningStream::ContextOf(const pipeline::ModelPrediction& model) const {

@@ -53,32 +53,32 @@ TEST(FrameQueueTest, WaitsForRoomAndLosesNothing) {
   EXPECT_EQ(queue.dropped(), 0u);
 }
 
-class Told final : public FrameTicket {
+class LossRecorder final : public FrameLossObserver {
  public:
-  explicit Told(std::vector<QueueLoss>& losses) : losses_(losses) {}
+  explicit LossRecorder(std::vector<QueueLoss>& losses) : losses_(losses) {}
   void Lost(QueueLoss loss) override { losses_.push_back(loss); }
 
  private:
   std::vector<QueueLoss>& losses_;
 };
 
-TEST(FrameQueueTest, TellsWhoWaitsForAFrameThatItIsLost) {
+TEST(FrameQueueTest, NotifiesTheObserverOfALostFrame) {
   std::vector<QueueLoss> losses;
-  const auto ticketed = [&](std::int64_t number) {
+  const auto observed = [&](std::int64_t number) {
     Frame frame = FrameNumber(number);
-    frame.ticket = std::make_shared<Told>(losses);
+    frame.loss_observer = std::make_shared<LossRecorder>(losses);
     return frame;
   };
   for (const WhenFull when_full : {WhenFull::kDropOldest, WhenFull::kWait}) {
     losses.clear();
     FrameQueue queue(/*capacity=*/1, when_full);
-    queue.Push(ticketed(1));
+    queue.Push(observed(1));
     if (when_full == WhenFull::kDropOldest) {
       queue.Push(FrameNumber(2));
       EXPECT_EQ(std::exchange(losses, {}), std::vector{QueueLoss::kFull});
     }
     queue.Close();
-    queue.Push(ticketed(3));
+    queue.Push(observed(3));
     EXPECT_EQ(losses, std::vector{QueueLoss::kClosed});
   }
 }

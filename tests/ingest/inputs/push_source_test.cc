@@ -23,7 +23,7 @@ PushedPicture Of(int width = 4, int height = 2) {
                                 .bytes = std::span(kMany).first(std::size_t{3} * width * height)}};
 }
 
-class Loss final : public FrameTicket {
+class LossRecorder final : public FrameLossObserver {
  public:
   void Lost(QueueLoss loss) override { losses.push_back(loss); }
   std::vector<QueueLoss> losses;
@@ -167,28 +167,28 @@ TEST_F(PushSourceTest, ABadPictureIsNoFrame) {
 TEST_F(PushSourceTest, AsACameraTheOldestIsDroppedAndItsTicketTold) {
   Open({.uri = "push:", .as_camera = true, .queue_capacity = 1});
   const auto pusher = Enter();
-  const auto ticket = std::make_shared<Loss>();
+  const auto recorder = std::make_shared<LossRecorder>();
   PushedPicture picture = Of();
-  picture.ticket = ticket;
+  picture.loss_observer = recorder;
   ASSERT_TRUE(pusher->Push(picture).ok());
   ASSERT_TRUE(pusher->Push(Of()).ok());
-  EXPECT_THAT(ticket->losses, ElementsAre(QueueLoss::kFull));
+  EXPECT_THAT(recorder->losses, ElementsAre(QueueLoss::kFull));
 }
 
 TEST_F(PushSourceTest, StoppingFreesAPusherThatWaitsForRoom) {
   Open({.uri = "push:", .queue_capacity = 1});
   auto pusher = Enter();
-  const auto ticket = std::make_shared<Loss>();
+  const auto recorder = std::make_shared<LossRecorder>();
   ASSERT_TRUE(pusher->Push(Of()).ok());
   std::jthread waiting([&] {
     PushedPicture picture = Of();
-    picture.ticket = ticket;
+    picture.loss_observer = recorder;
     EXPECT_TRUE(pusher->Push(picture).ok());
   });
   WaitUntil([&] { return source_->queue().received() == 2; });
   source_->Stop();
   waiting.join();
-  EXPECT_THAT(ticket->losses, ElementsAre(QueueLoss::kClosed));
+  EXPECT_THAT(recorder->losses, ElementsAre(QueueLoss::kClosed));
   EXPECT_EQ(ends_, 1);
   EXPECT_TRUE(absl::IsUnavailable(source_->push_entry()->Enter([] {}).status()));
   source_ = nullptr;

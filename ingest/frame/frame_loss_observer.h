@@ -10,11 +10,11 @@ enum class QueueLoss {
 };
 
 /// Belongs to a frame and its copies. A component that drops a frame calls Lost() with the cause. A
-/// frame dropped without a call ends with the ticket's destruction. Only one thread at a time calls
-/// Lost(), which must return quickly.
-class FrameTicket {
+/// frame dropped without a call ends with the observer's destruction. Only one thread at a time
+/// calls Lost(), which must return quickly.
+class FrameLossObserver {
  public:
-  virtual ~FrameTicket() = default;
+  virtual ~FrameLossObserver() = default;
   virtual void Lost(QueueLoss loss) = 0;
 };
 
