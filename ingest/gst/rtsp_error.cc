@@ -25,7 +25,7 @@ gboolean IsVideo(GstElement* rtspsrc, guint /*number*/, GstCaps* caps, gpointer 
   return video ? TRUE : FALSE;
 }
 
-bool Says(std::string_view text, std::string_view part) {
+bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
@@ -59,9 +59,9 @@ std::optional<CameraFault> FaultOfAnswer(int code) {
 /// The fault for rtspsrc's message about the end of a conversation.
 std::optional<CameraFault> FaultOfConversation(std::string_view why) {
   if (!why.starts_with("Could not receive message.")) return std::nullopt;
-  if (Says(why, "(Timeout")) return CameraFault::kSilent;
-  if (Says(why, "(Parse error)")) return CameraFault::kNotRtsp;
-  if (Says(why, "(Out of memory)")) return CameraFault::kTooLong;  // See kMaxRtspBodyBytes.
+  if (Contains(why, "(Timeout")) return CameraFault::kSilent;
+  if (Contains(why, "(Parse error)")) return CameraFault::kNotRtsp;
+  if (Contains(why, "(Out of memory)")) return CameraFault::kTooLong;  // See kMaxRtspBodyBytes.
   return CameraFault::kHangsUp;
 }
 
@@ -70,7 +70,7 @@ bool IsWithoutConnection(const GError& error, std::string_view why) {
 }
 
 absl::Status WhyNoConnection(const CameraUri& camera, std::string_view why, GCancellable& stop) {
-  if (Says(why, "(Timeout")) return StatusOf(CameraFault::kUnanswered);
+  if (Contains(why, "(Timeout")) return StatusOf(CameraFault::kUnanswered);
   absl::Status probed = ProbeConnection(camera.host, camera.port, kProbeLimit, stop);
   if (!probed.ok()) return probed;
   return StatusOf(camera.encrypted ? CameraFault::kNoTls : CameraFault::kNoConnection);
@@ -98,8 +98,8 @@ absl::Status StatusFromRtspError(const CameraUri& camera, GstElement& rtspsrc, c
       return StatusOf(*fault, *fault == CameraFault::kErrorAnswer ? why : std::string_view());
     }
   }
-  if (Says(why, "SDP contains no streams")) return StatusOf(CameraFault::kNoVideo);
-  if (Says(why, "no protocols left")) return StatusOf(CameraFault::kTransport);
+  if (Contains(why, "SDP contains no streams")) return StatusOf(CameraFault::kNoVideo);
+  if (Contains(why, "no protocols left")) return StatusOf(CameraFault::kTransport);
   if (IsWithoutStream(error, why)) {
     const bool has_video = g_object_get_data(G_OBJECT(&rtspsrc), kHasVideo) != nullptr;
     return StatusOf(has_video ? CameraFault::kTransport : CameraFault::kNoVideo);

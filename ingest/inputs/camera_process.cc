@@ -46,25 +46,25 @@ class ToServer final : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 /// Sends a pipeline's events to the server. Thread-safe.
-class Telling final : public PipelineListener {
+class MessageSender final : public PipelineListener {
  public:
-  Telling(int socket, MappedSlots slots) : socket_(socket), slots_(std::move(slots)) {
+  MessageSender(int socket, MappedSlots slots) : socket_(socket), slots_(std::move(slots)) {
     is_free_.fill(true);
   }
 
   /// Sets the pipeline whose codec is reported. Call it before the pipeline plays.
   void NameCodecOf(const PicturePipeline& pipeline) { pipeline_ = &pipeline; }
 
-  void OnFormat(const CameraFormat& format) override { Tell(format); }
-  void OnWarning(const absl::Status& warning) override { Tell(PipelineWarning{warning}); }
-  void OnOutcome(absl::Status outcome) override { Tell(PipelineOutcome{std::move(outcome)}); }
+  void OnFormat(const CameraFormat& format) override { Send(format); }
+  void OnWarning(const absl::Status& warning) override { Send(PipelineWarning{warning}); }
+  void OnOutcome(absl::Status outcome) override { Send(PipelineOutcome{std::move(outcome)}); }
 
   void OnPicture(DecodedPicture picture) override ABSL_LOCKS_EXCLUDED(mu_) {
-    if (pipeline_ != nullptr) Tell(PipelineCodec{std::exchange(pipeline_, nullptr)->Codec()});
+    if (pipeline_ != nullptr) Send(PipelineCodec{std::exchange(pipeline_, nullptr)->Codec()});
     const std::optional<std::uint32_t> slot = AwaitSlot();
     if (!slot) return;
     std::ranges::copy(picture.picture->rgb, slots_.WritableSlot(*slot).begin());
-    Tell(PictureInSlot{.slot = *slot,
+    Send(PictureInSlot{.slot = *slot,
                        .stream_time = picture.stream_time,
                        .duration = picture.duration,
                        .camera_time = picture.camera_time});
@@ -83,7 +83,7 @@ class Telling final : public PipelineListener {
   }
 
  private:
-  void Tell(const FromCamera& message) const {
+  void Send(const FromCamera& message) const {
     SendPacket(socket_, Encode(message), /*wait=*/true);
   }
 
@@ -127,9 +127,9 @@ absl::StatusOr<PipelineOptions> PipelineOf(const CameraTask& task) {
 }
 
 absl::StatusOr<std::unique_ptr<GstPicturePipeline>> NewPipelineOf(const CameraTask& task,
-                                                                  Telling& telling) {
+                                                                  MessageSender& sender) {
   MILLRACE_ASSIGN_OR_RETURN(const PipelineOptions options, PipelineOf(task));
-  return GstPicturePipeline::Create(options, telling);
+  return GstPicturePipeline::Create(options, sender);
 }
 
 /// Exists until the process ends.
@@ -166,9 +166,9 @@ void PrepareCameraProcess() {
 }
 
 int RunCameraProcess(Descriptor socket) {
-  std::optional<Packet> told = ReceivePacket(socket.value(), kMaxTaskBytes, /*with_file=*/true);
-  if (!told) return 0;  // The server has already closed the socket.
-  const absl::StatusOr<CameraTask> task = DecodeTask(told->bytes);
+  std::optional<Packet> first = ReceivePacket(socket.value(), kMaxTaskBytes, /*with_file=*/true);
+  if (!first) return 0;  // The server has already closed the socket.
+  const absl::StatusOr<CameraTask> task = DecodeTask(first->bytes);
   if (!task.ok()) return kExitNoTask;
   spdlog::set_default_logger(
       std::make_shared<spdlog::logger>("camera", std::make_shared<ToServer>(socket.value())));
@@ -176,21 +176,21 @@ int RunCameraProcess(Descriptor socket) {
   const std::size_t picture_bytes =
       static_cast<std::size_t>(task->width) * static_cast<std::size_t>(task->height) * 3;
   absl::StatusOr<MappedSlots> slots =
-      MappedSlots::Map(told->file, picture_bytes, /*writable=*/true);
+      MappedSlots::Map(first->file, picture_bytes, /*writable=*/true);
   if (!slots.ok()) return kExitNoTask;
-  Telling telling(socket.value(), *std::move(slots));
-  auto pipeline = NewPipelineOf(*task, telling);
+  MessageSender sender(socket.value(), *std::move(slots));
+  auto pipeline = NewPipelineOf(*task, sender);
   if (!pipeline.ok()) {
-    telling.OnOutcome(pipeline.status());
+    sender.OnOutcome(pipeline.status());
     return 0;
   }
-  telling.NameCodecOf(**pipeline);
+  sender.NameCodecOf(**pipeline);
   (*pipeline)->Play();
   while (const std::optional<Packet> packet =
              ReceivePacket(socket.value(), sizeof(std::uint32_t))) {
-    if (const auto slot = DecodeFreeSlot(packet->bytes)) telling.Free(*slot);
+    if (const auto slot = DecodeFreeSlot(packet->bytes)) sender.Free(*slot);
   }
-  telling.Close();
+  sender.Close();
   spdlog::set_level(spdlog::level::off);  // The exit code reports the end.
   return (*pipeline)->End() ? 0 : kExitHung;
 }

@@ -95,7 +95,7 @@ void CameraSource::OnPicture(DecodedPicture picture) {
     machine_.OnFrame(now);
     TakeState();
     WatchLag(picture, now);
-    is_news = states_.has_unsaid();
+    is_news = states_.has_pending();
   }
   feed_.Take(std::move(picture));
   if (is_news) wake_.notify_all();  // The new lines must be logged before the next frame.
@@ -142,7 +142,7 @@ void CameraSource::Supervise() {
     std::unique_ptr<PicturePipeline> pipeline;
     for (;;) {
       const std::optional<SessionMachine::Step> step = NextStep();
-      states_.Say();
+      states_.Log();
       if (!step.has_value()) break;
       if (*step == SessionMachine::Step::kBegin) {
         pipeline = BeginSession();
@@ -155,7 +155,7 @@ void CameraSource::Supervise() {
       MutexLock lock(mu_);
       states_.Enter(SourceState::kStopped, absl::OkStatus());
     }
-    states_.Say();
+    states_.Log();
   } catch (const std::exception& error) {
     Fail(absl::InternalError(absl::StrCat("stopped for good: ", error.what())));
   } catch (...) {
@@ -169,7 +169,7 @@ void CameraSource::Fail(const absl::Status& cause) {
     failure_ = cause;
     states_.Enter(SourceState::kFailed, cause);
   }
-  states_.Say();
+  states_.Log();
   queue().Close();
 }
 
@@ -182,9 +182,9 @@ std::optional<SessionMachine::Step> CameraSource::NextStep() {
       const SessionMachine::Decision decision = machine_.Decide(now);
       TakeState();
       if (decision.step != SessionMachine::Step::kWait) return decision.step;
-      if (!states_.has_unsaid()) wake_.wait_for(mu_, decision.until - now);
+      if (!states_.has_pending()) wake_.wait_for(mu_, decision.until - now);
     }
-    states_.Say();
+    states_.Log();
   }
 }
 

@@ -209,7 +209,7 @@ void FileSource::Finish(const absl::Status& outcome) {
     }
     states_.Enter(end, end == SourceState::kFailed ? outcome : absl::OkStatus());
   }
-  states_.Say();
+  states_.Log();
   changed_.notify_all();
   queue().Close();
 }
@@ -233,7 +233,7 @@ void FileSource::Take(DecodedPicture picture) {
       states_.Enter(SourceState::kStreaming, absl::OkStatus());
     }
   }
-  states_.Say();
+  states_.Log();
   changed_.notify_all();
   feed_.Take(std::move(picture));
 }

@@ -148,7 +148,7 @@ void FolderSource::Show(const MadePicture& made, std::size_t index) {
       states_.Enter(SourceState::kStreaming, absl::OkStatus());
     }
   }
-  states_.Say();
+  states_.Log();
   if (other_size) feed_.ChangeSize();
   feed_.Take({.picture = made.picture,
               .stream_time = TimeOf(index),
@@ -168,7 +168,7 @@ void FolderSource::Finish(const absl::Status& outcome) {
     }
     states_.Enter(end, end == SourceState::kFailed ? outcome : absl::OkStatus());
   }
-  states_.Say();
+  states_.Log();
   queue().Close();
 }
 

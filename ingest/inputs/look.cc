@@ -32,7 +32,7 @@ constexpr double kUsualImagesPerSecond = 30;
 constexpr std::size_t kPicturesOfRate = 9;
 
 /// Records a pipeline's format and pictures. Thread-safe. Must outlive the pipeline.
-class Looking final : public PipelineListener {
+class FactsRecorder final : public PipelineListener {
  public:
   void OnFormat(const CameraFormat& format) override ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
@@ -117,11 +117,11 @@ class Looking final : public PipelineListener {
 absl::StatusOr<SourceFacts> LookAt(PipelineOptions options, const SourceRequest& request) {
   const SourceOptions& source = request.options;
   options.owner = OwnerOf(request);
-  Looking looking;
-  MILLRACE_ASSIGN_OR_RETURN(const auto pipeline, NewPipeline(options, looking));
+  FactsRecorder recorder;
+  MILLRACE_ASSIGN_OR_RETURN(const auto pipeline, NewPipeline(options, recorder));
   pipeline->Play();
-  MILLRACE_RETURN_IF_ERROR(looking.Await(source.camera.connect_timeout, source.stop));
-  SourceFacts facts = looking.facts();
+  MILLRACE_RETURN_IF_ERROR(recorder.Await(source.camera.connect_timeout, source.stop));
+  SourceFacts facts = recorder.facts();
   facts.codec = pipeline->Codec();
   return facts;
 }

@@ -92,7 +92,7 @@ void Entry::AwaitPusher() {
     cause_ = absl::UnavailableError("push: no client pushes frames now");
     states_.Enter(SourceState::kWaiting, cause_);
   }
-  states_.Say();
+  states_.Log();
 }
 
 absl::StatusOr<std::unique_ptr<Pusher>> Entry::Enter(std::function<void()> on_end) {
@@ -144,7 +144,7 @@ void Entry::Take(const MadePicture& made) {
       states_.Enter(SourceState::kStreaming, cause_);
     }
   }
-  states_.Say();
+  states_.Log();
   if (other_size) feed_.ChangeSize();
 }
 
@@ -158,7 +158,7 @@ void Entry::Stop() {
     }
     on_end = std::exchange(on_end_, nullptr);
   }
-  states_.Say();
+  states_.Log();
   queue().Close();
   if (on_end) on_end();
 }

@@ -46,9 +46,9 @@ Visitor(Visitors...) -> Visitor<Visitors...>;
 
 }  // namespace
 
-class IsolatedPipeline::Talk {
+class IsolatedPipeline::MessageLimits {
  public:
-  explicit Talk(const Options& options) : options_(options) {}
+  explicit MessageLimits(const Options& options) : options_(options) {}
 
   /// Whether the message is within the limits.
   bool Allows(const FromCamera& message) {
@@ -65,7 +65,7 @@ class IsolatedPipeline::Talk {
     ++lines_;
     return true;
   }
-  [[nodiscard]] bool SaysLine() const { return lines_ <= kMaxLines; }
+  [[nodiscard]] bool AllowsLine() const { return lines_ <= kMaxLines; }
 
  private:
   const Options& options_;
@@ -138,14 +138,14 @@ void IsolatedPipeline::Read() {
 }
 
 absl::Status IsolatedPipeline::ReadMessages() {
-  Talk talk(options_);
+  MessageLimits limits(options_);
   while (std::optional<Packet> packet = ReceivePacket(socket_.value(), kMaxMessageBytes)) {
     absl::StatusOr<FromCamera> message = Decode(packet->bytes, kPictureSlots);
     if (!message.ok()) {
       return absl::UnavailableError(
           absl::StrCat("its process says what it may not: ", message.status().message()));
     }
-    if (!talk.Allows(*message)) return absl::UnavailableError("its process says too much");
+    if (!limits.Allows(*message)) return absl::UnavailableError("its process says too much");
     if (const auto* const end = std::get_if<ProcessEnded>(&*message)) {
       if (HasHung(*end)) {
         CountKilledPipeline();
@@ -156,15 +156,15 @@ absl::Status IsolatedPipeline::ReadMessages() {
       return WhyEnded(*end);
     }
     if (const auto* const line = std::get_if<LogLine>(&*message)) {
-      if (talk.SaysLine()) options_.log(line->level, line->text);
+      if (limits.AllowsLine()) options_.log(line->level, line->text);
     } else {
-      Hear(*std::move(message));
+      Handle(*std::move(message));
     }
   }
   return absl::UnavailableError("its process is gone");
 }
 
-void IsolatedPipeline::Hear(FromCamera message) {
+void IsolatedPipeline::Handle(FromCamera message) {
   std::visit(
       Visitor{[&](const CameraFormat& format) { listener_.OnFormat(format); },
               [&](const PictureInSlot& picture) { Show(picture); },
@@ -179,17 +179,17 @@ void IsolatedPipeline::Hear(FromCamera message) {
 }
 
 // The process may write to the slot meanwhile; that damages only the picture.
-void IsolatedPipeline::Show(const PictureInSlot& told) {
-  const std::span<const std::uint8_t> pixels = slots_.Slot(told.slot);
+void IsolatedPipeline::Show(const PictureInSlot& message) {
+  const std::span<const std::uint8_t> pixels = slots_.Slot(message.slot);
   auto picture = std::make_shared<Picture>();
   picture->width = options_.grid.width;
   picture->height = options_.grid.height;
   picture->rgb.assign(pixels.begin(), pixels.end());
   listener_.OnPicture({.picture = std::move(picture),
-                       .stream_time = told.stream_time,
-                       .duration = told.duration,
-                       .camera_time = told.camera_time});
-  SendPacket(socket_.value(), EncodeFreeSlot(told.slot), /*wait=*/false);
+                       .stream_time = message.stream_time,
+                       .duration = message.duration,
+                       .camera_time = message.camera_time});
+  SendPacket(socket_.value(), EncodeFreeSlot(message.slot), /*wait=*/false);
 }
 
 }  // namespace millrace::ingest

@@ -53,12 +53,12 @@ class IsolatedPipeline final : public PicturePipeline {
 
  private:
   /// Limits the process's messages per second.
-  class Talk;
+  class MessageLimits;
 
   void Read();
   /// Reads until the process has ended or sends an invalid message. Returns the outcome.
   [[nodiscard]] absl::Status ReadMessages();
-  void Hear(FromCamera message) ABSL_LOCKS_EXCLUDED(mu_);
+  void Handle(FromCamera message) ABSL_LOCKS_EXCLUDED(mu_);
   void Show(const PictureInSlot& picture);
 
   // Constant after construction.

@@ -93,9 +93,9 @@ struct Process {
 };
 
 /// The spawner's main loop, in its own process.
-class Spawning {
+class SpawnerLoop {
  public:
-  Spawning(const Spawner::Options& options, int control) : options_(options), control_(control) {
+  SpawnerLoop(const Spawner::Options& options, int control) : options_(options), control_(control) {
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
@@ -155,7 +155,7 @@ class Spawning {
     const pid_t pid = fork();
     if (pid == 0) Begin(asked->file, spawner);
     if (pid < 0) {
-      Say(asked->file, {.fork_error = errno});
+      SendEnd(asked->file, {.fork_error = errno});
     } else {
       processes_.push_back({.pid = pid, .socket = std::move(asked->file)});
     }
@@ -175,18 +175,18 @@ class Spawning {
   }
 
   void Reap() {
-    signalfd_siginfo told;
-    while (read(ended_, &told, sizeof(told)) > 0) continue;
+    signalfd_siginfo ended_child;
+    while (read(ended_, &ended_child, sizeof(ended_child)) > 0) continue;
     int status = 0;
     for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
       const auto process = std::ranges::find(processes_, pid, &Process::pid);
       if (process == processes_.end()) continue;
-      Say(process->socket, {.wait_status = status & 0xffff});
+      SendEnd(process->socket, {.wait_status = status & 0xffff});
       processes_.erase(process);
     }
   }
 
-  static void Say(const Descriptor& socket, const ProcessEnded& ended) {
+  static void SendEnd(const Descriptor& socket, const ProcessEnded& ended) {
     SendPacket(socket.value(), Encode(ended), /*wait=*/false);
   }
 
@@ -223,7 +223,7 @@ void AllowAsManyDescriptorsAsMayBe() {
   ForgetEnvironment();
   TakeName(options.arguments, "spawner");
   try {
-    Spawning(options, control.value()).Run();
+    SpawnerLoop(options, control.value()).Run();
   } catch (const std::exception& error) {
     _exit(kExitThrew);
   }

@@ -24,16 +24,16 @@ std::string Text(const std::string& shown, SourceState state, const std::string&
 
 }  // namespace
 
-StateLog::StateLog(const std::string& shown, Of of, Told told, std::string stream)
+StateLog::StateLog(const std::string& shown, Of of, OnState on_state, std::string stream)
     : shown_(BeginningOf(stream, shown)),
       of_(of),
-      told_(std::move(told)),
+      on_state_(std::move(on_state)),
       stream_(std::move(stream)) {}
 
 void StateLog::Enter(SourceState to, const absl::Status& cause) {
   const std::string why(cause.message());
   const MutexLock lock(mu_);
-  unsaid_.push_back(
+  pending_.push_back(
       {.level = LevelOf(to, why), .text = Text(shown_, to, why), .entered = to, .cause = cause});
   state_ = to;
   ++entered_[static_cast<std::size_t>(to)];
@@ -43,24 +43,24 @@ void StateLog::Hold() {
   const MutexLock lock(mu_);
   if (causes_.empty()) return;
   causes_.clear();
-  unsaid_.push_back({.level = Level::kInfo, .text = Text(shown_, SourceState::kStreaming, "")});
+  pending_.push_back({.level = Level::kInfo, .text = Text(shown_, SourceState::kStreaming, "")});
 }
 
 void StateLog::Warn(const std::string& what) {
   const MutexLock lock(mu_);
-  unsaid_.push_back({.level = Level::kWarning, .text = absl::StrCat(shown_, ": ", what)});
+  pending_.push_back({.level = Level::kWarning, .text = absl::StrCat(shown_, ": ", what)});
 }
 
-void StateLog::Say() {
-  const MutexLock in_order(say_mu_);
+void StateLog::Log() {
+  const MutexLock in_order(log_mu_);
   std::vector<Line> lines;
   {
     const MutexLock lock(mu_);
-    lines = std::exchange(unsaid_, {});
+    lines = std::exchange(pending_, {});
   }
   const LogAbout about(stream_);
   for (const Line& line : lines) {
-    if (line.entered && told_) told_(*line.entered, line.cause);
+    if (line.entered && on_state_) on_state_(*line.entered, line.cause);
     switch (line.level) {
       case Level::kDebug:
         spdlog::debug("{}", line.text);
@@ -78,9 +78,9 @@ void StateLog::Say() {
   }
 }
 
-bool StateLog::has_unsaid() const {
+bool StateLog::has_pending() const {
   const MutexLock lock(mu_);
-  return !unsaid_.empty();
+  return !pending_.empty();
 }
 
 SourceState StateLog::state() const {

@@ -32,11 +32,11 @@ class StateLog {
   enum class Of { kCamera, kFile, kPushed };
 
   /// `shown` names the source in the log, without credentials. A file's states have the level
-  /// debug, except a failure during play: OpenSource() reports other failures to its caller. `told`
-  /// is called with each transition, in order, on the thread in Say(); may be empty. `stream` is
-  /// the camera stream at the start of the lines; may be empty.
-  using Told = std::function<void(SourceState, const absl::Status& cause)>;
-  StateLog(const std::string& shown, Of of, Told told = {}, std::string stream = {});
+  /// debug, except a failure during play: OpenSource() reports other failures to its caller.
+  /// `on_state` is called with each transition, in order, on the thread in Log(); may be empty.
+  /// `stream` is the camera stream at the start of the lines; may be empty.
+  using OnState = std::function<void(SourceState, const absl::Status& cause)>;
+  StateLog(const std::string& shown, Of of, OnState on_state = {}, std::string stream = {});
 
   /// Enters state `to`, for `cause`; OK: no cause.
   void Enter(SourceState to, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
@@ -44,10 +44,10 @@ class StateLog {
   void Hold() ABSL_LOCKS_EXCLUDED(mu_);
   /// Adds a warning that belongs to no state: `what`, after the source's name.
   void Warn(const std::string& what) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Writes the pending lines to the log and calls `told`, in order, whichever threads call it.
-  void Say() ABSL_LOCKS_EXCLUDED(mu_, say_mu_);
-  /// Whether Say() would write a line.
-  [[nodiscard]] bool has_unsaid() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// Writes the pending lines to the log and calls `on_state`, in order, whichever threads call it.
+  void Log() ABSL_LOCKS_EXCLUDED(mu_, log_mu_);
+  /// Whether Log() would write a line.
+  [[nodiscard]] bool has_pending() const ABSL_LOCKS_EXCLUDED(mu_);
 
   /// The current state; kConnecting before the first one.
   [[nodiscard]] SourceState state() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -70,12 +70,12 @@ class StateLog {
 
   const std::string shown_;
   const Of of_;
-  const Told told_;
+  const OnState on_state_;
   const std::string stream_;
 
-  Mutex say_mu_;  ///< Held while writing. It is taken before mu_, never while mu_ is held.
+  Mutex log_mu_;  ///< Held while writing. It is taken before mu_, never while mu_ is held.
   mutable Mutex mu_;
-  std::vector<Line> unsaid_ ABSL_GUARDED_BY(mu_);
+  std::vector<Line> pending_ ABSL_GUARDED_BY(mu_);
   std::optional<SourceState> state_ ABSL_GUARDED_BY(mu_);
   std::set<std::string> causes_ ABSL_GUARDED_BY(mu_);  ///< The logged causes of this outage.
   SourceStateCounts entered_ ABSL_GUARDED_BY(mu_) = {};

@@ -36,9 +36,9 @@ TEST(StateLogTest, SaysWhatACameraComesTo) {
   log.Enter(SourceState::kFailed, absl::InternalError("a bug"));
   EXPECT_EQ(log.state(), SourceState::kFailed);
   EXPECT_EQ(logged.text(), "") << "whoever enters may hold a lock";
-  EXPECT_TRUE(log.has_unsaid());
-  log.Say();
-  EXPECT_FALSE(log.has_unsaid());
+  EXPECT_TRUE(log.has_pending());
+  log.Log();
+  EXPECT_FALSE(log.has_pending());
   EXPECT_EQ(logged.text(),
             "info camera: connecting\n"
             "info camera: streaming\n"
@@ -54,7 +54,7 @@ TEST(StateLogTest, SaysWhichStreamItsLinesAreAbout) {
       "camera", StateLog::Of::kCamera,
       [&](SourceState, const absl::Status&) { told_about = LogAbout::Stream(); }, "door");
   log.Enter(SourceState::kConnecting, kNone);
-  log.Say();
+  log.Log();
   EXPECT_EQ(told_about, "door");
   EXPECT_EQ(LogAbout::Stream(), "");
   EXPECT_EQ(logged.text(), "info stream 'door': camera: connecting\n");
@@ -73,7 +73,7 @@ TEST(StateLogTest, SaysEachCauseOfAnOutageOnceAndCountsEachTry) {
     log.Hold();
     log.Hold();
   }
-  log.Say();
+  log.Log();
   const std::string outage =
       "warning camera: backing off: refused; it is tried until it is there\n"
       "warning camera: backing off: silent; it is tried until it is there\n"
@@ -96,7 +96,7 @@ TEST(StateLogTest, ACameraThatComesAndGoesIsOneOutage) {
   }
   log.Enter(SourceState::kStreaming, kNone);
   log.Hold();
-  log.Say();
+  log.Log();
   EXPECT_EQ(logged.text(),
             "info camera: connecting\n"
             "info camera: streaming\n"
@@ -110,7 +110,7 @@ TEST(StateLogTest, SaysEightCausesOfAnOutage) {
   const Logged logged;
   StateLog log("camera", StateLog::Of::kCamera);
   for (int i = 0; i < 20; ++i) log.Enter(SourceState::kBackingOff, Because(std::to_string(i)));
-  log.Say();
+  log.Log();
   const std::string text = logged.text();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8) << text;
 }
@@ -120,12 +120,12 @@ TEST(StateLogTest, AFileIsLoggedOnlyWhereItBreaksOff) {
   StateLog opened_in_vain("film", StateLog::Of::kFile);
   opened_in_vain.Enter(SourceState::kConnecting, kNone);
   opened_in_vain.Enter(SourceState::kFailed, absl::NotFoundError("told to who opened it"));
-  opened_in_vain.Say();
+  opened_in_vain.Log();
   StateLog log("film", StateLog::Of::kFile);
   log.Enter(SourceState::kConnecting, kNone);
   log.Enter(SourceState::kStreaming, kNone);
   log.Enter(SourceState::kFailed, absl::DataLossError("torn"));
-  log.Say();
+  log.Log();
   EXPECT_EQ(logged.text(), "error film: failed: torn\n");
 }
 
@@ -137,7 +137,7 @@ TEST(StateLogTest, OfPushedFramesItSaysWhenAClientComesAndGoes) {
   log.Enter(SourceState::kConnecting, Because("no client"));
   log.Enter(SourceState::kStreaming, kNone);
   log.Enter(SourceState::kStopped, kNone);
-  log.Say();
+  log.Log();
   EXPECT_EQ(logged.text(),
             "info push: streaming\n"
             "info push: connecting: no client\n"
@@ -176,7 +176,7 @@ TEST(StateLogTest, WritesInOrderWhicheverThreadWrites) {
         const MutexLock lock(mu);
         log.Enter(SourceState::kFailed, Because(std::to_string(++entered)));
       }
-      log.Say();
+      log.Log();
     }
   };
   {
