@@ -3,16 +3,16 @@
 namespace millrace::service {
 
 void PushedFrame::Predicted(std::shared_ptr<const Prediction> prediction) {
-  if (is_told_) return;
+  if (notified_) return;
   outcome_.prediction = std::move(prediction);
-  Tell();
+  Notify();
 }
 
 void PushedFrame::Dropped(DropReason reason) {
-  if (is_told_) return;
+  if (notified_) return;
   outcome_.dropped = reason;
   outcome_.label.reset();
-  Tell();
+  Notify();
 }
 
 void PushedFrame::Lost(ingest::QueueLoss loss) {
@@ -20,20 +20,20 @@ void PushedFrame::Lost(ingest::QueueLoss loss) {
 }
 
 void PushedFrame::Skipped() {
-  if (is_told_) return;
+  if (notified_) return;
   outcome_.skipped = true;
-  Tell();
+  Notify();
 }
 
 void PushedFrame::Refused(absl::Status why) {
-  if (is_told_) return;
+  if (notified_) return;
   outcome_.refused = std::move(why);
-  Tell();
+  Notify();
 }
 
-void PushedFrame::Tell() {
-  is_told_ = true;
-  told_(std::move(outcome_));
+void PushedFrame::Notify() {
+  notified_ = true;
+  on_outcome_(std::move(outcome_));
 }
 
 PushedFrame* PushedFrameOf(const std::shared_ptr<ingest::FrameLossObserver>& loss_observer) {

@@ -39,11 +39,11 @@ struct PushOutcome {
 /// time may call it.
 class PushedFrame final : public ingest::FrameLossObserver {
  public:
-  using Told = std::function<void(PushOutcome)>;
+  using OnOutcome = std::function<void(PushOutcome)>;
 
-  /// `told` is called once, on any thread, and must return quickly.
-  PushedFrame(std::string id, std::optional<ClientLabel> label, Told told)
-      : label_(std::move(label)), told_(std::move(told)) {
+  /// `on_outcome` is called once, on any thread, and must return quickly.
+  PushedFrame(std::string id, std::optional<ClientLabel> label, OnOutcome on_outcome)
+      : label_(std::move(label)), on_outcome_(std::move(on_outcome)) {
     outcome_.id = std::move(id);
   }
   ~PushedFrame() override { Dropped(DropReason::kRejected); }
@@ -65,12 +65,12 @@ class PushedFrame final : public ingest::FrameLossObserver {
   void Refused(absl::Status why);
 
  private:
-  void Tell();
+  void Notify();
 
   const std::optional<ClientLabel> label_;
-  const Told told_;
+  const OnOutcome on_outcome_;
   PushOutcome outcome_;
-  bool is_told_ = false;
+  bool notified_ = false;
 };
 
 /// The client's frame of `loss_observer`; null if the observer is not a client's.

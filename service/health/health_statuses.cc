@@ -7,10 +7,10 @@ namespace millrace::service {
 void HealthStatuses::Set(std::string_view name, bool serving) {
   {
     MutexLock lock(mu_);
-    const bool told = serving && !draining_;
-    const auto [at, added] = statuses_.try_emplace(std::string(name), told);
-    if (!added && at->second == told) return;
-    at->second = told;
+    const bool reported = serving && !draining_;
+    const auto [at, added] = statuses_.try_emplace(std::string(name), reported);
+    if (!added && at->second == reported) return;
+    at->second = reported;
   }
   CallListeners();
 }

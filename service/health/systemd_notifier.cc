@@ -16,7 +16,7 @@ std::chrono::microseconds WatchdogPeriod() {
 }
 
 // Ignores errors: systemd may be gone.
-void Tell(const std::string& state) {
+void Notify(const std::string& state) {
   static_cast<void>(sd_notify(/*unset_environment=*/0, state.c_str()));
 }
 
@@ -25,17 +25,17 @@ void Tell(const std::string& state) {
 SystemdNotifier::SystemdNotifier() : period_(WatchdogPeriod()) {}
 
 void SystemdNotifier::Ready(const std::string& status) {
-  Tell(absl::StrCat("READY=1\nSTATUS=", status));
+  Notify(absl::StrCat("READY=1\nSTATUS=", status));
 }
 
-void SystemdNotifier::Status(const std::string& status) { Tell(absl::StrCat("STATUS=", status)); }
+void SystemdNotifier::Status(const std::string& status) { Notify(absl::StrCat("STATUS=", status)); }
 
 void SystemdNotifier::Alive(std::chrono::nanoseconds now) {
-  if (period_.count() == 0 || now - told_ < period_ / 2) return;
-  told_ = now;
-  Tell("WATCHDOG=1");
+  if (period_.count() == 0 || now - notified_at_ < period_ / 2) return;
+  notified_at_ = now;
+  Notify("WATCHDOG=1");
 }
 
-void SystemdNotifier::Stopping() { Tell("STOPPING=1\nSTATUS=stopping"); }
+void SystemdNotifier::Stopping() { Notify("STOPPING=1\nSTATUS=stopping"); }
 
 }  // namespace millrace::service

@@ -24,7 +24,7 @@ class SystemdNotifier {
  private:
   const std::chrono::microseconds period_;  // Of the watchdog; 0: no watchdog.
 
-  std::chrono::nanoseconds told_{0};
+  std::chrono::nanoseconds notified_at_{0};
 };
 
 }  // namespace millrace::service

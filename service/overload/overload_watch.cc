@@ -32,7 +32,7 @@ OverloadWatch::Verdict OverloadWatch::Look(const Seen& seen) {
   verdict.promise.delay_kept = judge_.delay_kept();
   if (overload_.kind == before) return verdict;
   Log(verdict, seen.reading);
-  if (options_.tell) options_.tell(overload_);
+  if (options_.on_overload) options_.on_overload(overload_);
   return verdict;
 }
 

@@ -25,13 +25,13 @@ namespace millrace::service {
 /// seconds; HealthReporter does so.
 class OverloadWatch {
  public:
-  using Tell = std::function<void(const Overload&)>;
+  using OnOverload = std::function<void(const Overload&)>;
   struct Options {
     /// The stream's name in the log.
     std::string stream = {};
     /// Called under a lock when the kind of overload changes. It must return quickly and not call
     /// back. May be empty.
-    Tell tell = {};
+    OnOverload on_overload = {};
     std::function<CpuTimes()> cpu_times = &ReadCpuTimes;
   };
   /// A snapshot of a stream.
@@ -62,7 +62,7 @@ class OverloadWatch {
   // Constant after construction.
   const Options options_;
 
-  Mutex mu_;  // Held during `tell`.
+  Mutex mu_;  // Held during `on_overload`.
   OverloadJudge judge_ ABSL_GUARDED_BY(mu_);
   Overload overload_ ABSL_GUARDED_BY(mu_);
   CpuTimes cpu_times_ ABSL_GUARDED_BY(mu_);  // Read at the end of the last span.

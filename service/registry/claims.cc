@@ -36,12 +36,12 @@ absl::StatusOr<Claims::Claim> Claims::Take(const std::string& name, const std::s
     }
   }
   Claim claim(*this, name);
-  if (tell_taken_) tell_taken_(name);
+  if (on_taken_) on_taken_(name);
   return claim;
 }
 
 void Claims::Release(const std::string& name) {
-  if (tell_released_) tell_released_(name);
+  if (on_released_) on_released_(name);
   const MutexLock lock(mu_);
   Leave(name, queues_.at(name).front());
 }

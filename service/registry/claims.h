@@ -39,13 +39,13 @@ class Claims {
     std::string name_;
   };
 
-  using Tell = std::function<void(const std::string& name)>;
+  using Observer = std::function<void(const std::string& name)>;
 
   static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-  /// The holder of a name calls `taken` first and `released` last. Both may be empty.
-  explicit Claims(Tell taken = {}, Tell released = {})
-      : tell_taken_(std::move(taken)), tell_released_(std::move(released)) {}
+  /// The holder of a name calls `on_taken` first and `on_released` last. Both may be empty.
+  explicit Claims(Observer on_taken = {}, Observer on_released = {})
+      : on_taken_(std::move(on_taken)), on_released_(std::move(on_released)) {}
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
@@ -62,8 +62,8 @@ class Claims {
   void Leave(const std::string& name, Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after construction.
-  const Tell tell_taken_;
-  const Tell tell_released_;
+  const Observer on_taken_;
+  const Observer on_released_;
 
   Mutex mu_;
   CondVar changed_;

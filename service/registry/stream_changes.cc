@@ -72,7 +72,7 @@ LearnerChange AsItIs(const LearnerChange& change, const CameraStream& stream) {
 }
 
 /// An empty change succeeds even if the learner has failed.
-absl::Status Tell(CameraStream& stream, const LearnerChange& change) {
+absl::Status Apply(CameraStream& stream, const LearnerChange& change) {
   if (!change.learning_rate && !change.policy) return absl::OkStatus();
   return stream.Change(change);
 }
@@ -80,7 +80,7 @@ absl::Status Tell(CameraStream& stream, const LearnerChange& change) {
 }  // namespace
 
 StreamChanges::StreamChanges(Options options)
-    : options_(std::move(options)), claims_(options_.begins, options_.ends) {
+    : options_(std::move(options)), claims_(options_.on_begin, options_.on_end) {
   MILLRACE_CHECK(options_.streams != nullptr && options_.events != nullptr && options_.start);
 }
 
@@ -198,8 +198,8 @@ std::optional<absl::Status> StreamChanges::ChangeWhileItLearns(ServedStream& ser
   const LearnerChange learning = LearnerChangeOf(keys, config);
   const LearnerChange before = AsItIs(learning, *served.stream);
   // Some learners cannot be changed, such as one made not to learn.
-  if (!Tell(*served.stream, learning).ok()) return std::nullopt;
-  absl::Cleanup take_back = [&] { Tell(*served.stream, before).IgnoreError(); };
+  if (!Apply(*served.stream, learning).ok()) return std::nullopt;
+  absl::Cleanup take_back = [&] { Apply(*served.stream, before).IgnoreError(); };
   if (std::ranges::any_of(keys, IsOfSource)) {
     MILLRACE_RETURN_IF_ERROR(ReplaceSource(served, config));
   }

@@ -54,8 +54,8 @@ class StreamChanges {
                                const pipeline::LearnerDescription& learner)>
         admit = {};
     /// Called with the stream's name at the beginning and the end of each change. May be empty.
-    Claims::Tell begins = {};
-    Claims::Tell ends = {};
+    Claims::Observer on_begin = {};
+    Claims::Observer on_end = {};
     std::size_t max_streams = 64;
   };
 

@@ -29,7 +29,7 @@ void StreamEventLog::Happened(Incarnation incarnation, StreamEvent::Kind kind) {
     Append(kind, found->second);
     if (kind == StreamEvent::Kind::kDeleted) incarnations_.erase(found);
   }
-  Tell();
+  Notify();
 }
 
 void StreamEventLog::Show(Incarnation incarnation) {
@@ -51,7 +51,7 @@ void StreamEventLog::SourceIs(Incarnation incarnation, ingest::SourceState state
     now.source_cause = std::string(cause.message());
     Append(StreamEvent::Kind::kSourceState, now);
   }
-  Tell();
+  Notify();
 }
 
 void StreamEventLog::LearnerIs(Incarnation incarnation, LearnerState state,
@@ -65,7 +65,7 @@ void StreamEventLog::LearnerIs(Incarnation incarnation, LearnerState state,
     now.learner_cause = std::string(cause.message());
     Append(StreamEvent::Kind::kLearnerState, now);
   }
-  Tell();
+  Notify();
 }
 
 void StreamEventLog::OverloadIs(Incarnation incarnation, const Overload& overload) {
@@ -76,7 +76,7 @@ void StreamEventLog::OverloadIs(Incarnation incarnation, const Overload& overloa
     found->second.overload = overload;
     Append(StreamEvent::Kind::kOverload, found->second);
   }
-  Tell();
+  Notify();
 }
 
 void StreamEventLog::Forget(Incarnation incarnation) {
@@ -89,7 +89,7 @@ void StreamEventLog::Close() {
     const MutexLock lock(mu_);
     closed_ = true;
   }
-  Tell();
+  Notify();
 }
 
 void StreamEventLog::Append(StreamEvent::Kind kind, const State& state) {
@@ -153,7 +153,7 @@ void StreamEventLog::Listen(std::function<void()> listener) {
   listener_ = std::move(listener);
 }
 
-void StreamEventLog::Tell() {
+void StreamEventLog::Notify() {
   const MutexLock lock(listening_mu_);
   if (listener_) listener_();
 }

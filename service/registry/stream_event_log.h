@@ -112,7 +112,7 @@ class StreamEventLog {
   void Show(Incarnation incarnation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   [[nodiscard]] static StreamEvent EventOf(StreamEvent::Kind kind, const State& state);
   void Append(StreamEvent::Kind kind, const State& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Tell() ABSL_LOCKS_EXCLUDED(listening_mu_);
+  void Notify() ABSL_LOCKS_EXCLUDED(listening_mu_);
 
   mutable Mutex mu_;
   std::deque<StreamEvent> events_ ABSL_GUARDED_BY(mu_);

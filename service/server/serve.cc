@@ -46,8 +46,8 @@ Serve::Serve(Options options)
                [this](const StreamConfig& config, const pipeline::LearnerDescription& learner) {
                  return budget_.Admit(config, learner);
                },
-           .begins = [this](const std::string& stream) { budget_.Hold(stream); },
-           .ends = [this](const std::string& stream) { budget_.Release(stream); },
+           .on_begin = [this](const std::string& stream) { budget_.Hold(stream); },
+           .on_end = [this](const std::string& stream) { budget_.Release(stream); },
            .max_streams = std::min(kMostStreams, shares_.streams)}),
       reload_({.load = options_.load,
                .changes = &changes_,

@@ -62,7 +62,7 @@ class RunningStream final : public CameraStream {
         lifecycle_(options_.config.name, options_.on_learner_state),
         checkpoints_(options_.config.name),
         overload_({.stream = options_.config.name,
-                   .tell = options_.on_overload,
+                   .on_overload = options_.on_overload,
                    .cpu_times = options_.cpu_times}) {}
   ~RunningStream() override {
     if (thread_.joinable()) RunningStream::Stop();

@@ -118,7 +118,7 @@ TEST_F(StreamChangesTest, AChangeOfTheOnlyStreamIsOfTheOneThatThereWasAsTheCallC
                          .start = [](const StreamConfig& config) -> absl::StatusOr<SharedStream> {
                            return absl::InternalError(absl::StrCat(config.name, " is made anew"));
                          },
-                         .begins =
+                         .on_begin =
                              [&](const std::string& name) {
                                EXPECT_EQ(name, "street");
                                streams_.Remove(street);

@@ -102,15 +102,15 @@ TEST(ClaimsTest, OneTooManyIsToldToTryAgain) {
 }
 
 TEST(ClaimsTest, WhoHasANameTellsFirstAndLast) {
-  std::vector<std::string> told;
-  Claims claims([&](const std::string& name) { told.push_back(name + " taken"); },
-                [&](const std::string& name) { told.push_back(name + " released"); });
+  std::vector<std::string> reported;
+  Claims claims([&](const std::string& name) { reported.push_back(name + " taken"); },
+                [&](const std::string& name) { reported.push_back(name + " released"); });
   {
     absl::StatusOr<Claims::Claim> claim = claims.Take("street", {});
     const Claims::Claim moved = *std::move(claim);
-    told.emplace_back("change");
+    reported.emplace_back("change");
   }
-  EXPECT_THAT(told, ElementsAre("street taken", "change", "street released"));
+  EXPECT_THAT(reported, ElementsAre("street taken", "change", "street released"));
 }
 
 }  // namespace

@@ -124,8 +124,8 @@ class GrpcFixture : public testing::Test {
            [this](const StreamConfig& config, const pipeline::LearnerDescription& learner) {
              return budget_gate_.Admit(config, learner);
            },
-       .begins = [this](const std::string& stream) { budget_gate_.Hold(stream); },
-       .ends = [this](const std::string& stream) { budget_gate_.Release(stream); },
+       .on_begin = [this](const std::string& stream) { budget_gate_.Hold(stream); },
+       .on_end = [this](const std::string& stream) { budget_gate_.Release(stream); },
        .max_streams = 4}};
   BudgetGate budget_gate_{
       {.cores = 100}, streams_, [](const ingest::SourceOptions&) { return 0.0; }};
