@@ -26,10 +26,10 @@ Promise PromiseOf(const pipeline::LearnerDescription& learner, double camera_fra
 OverloadWatch::Verdict OverloadWatch::Look(const Seen& seen) {
   const MutexLock lock(mu_);
   const OverloadKind before = overload_.kind;
-  if (judge_.Record(seen.reading)) Update(seen);
+  if (detector_.Record(seen.reading)) Update(seen);
   Verdict verdict{.overload = overload_, .promise = seen.reading.promise};
-  verdict.promise.rate_kept = judge_.rate_kept();
-  verdict.promise.delay_kept = judge_.delay_kept();
+  verdict.promise.rate_kept = detector_.rate_kept();
+  verdict.promise.delay_kept = detector_.delay_kept();
   if (overload_.kind == before) return verdict;
   Log(verdict, seen.reading);
   if (options_.on_overload) options_.on_overload(overload_);
@@ -37,7 +37,7 @@ OverloadWatch::Verdict OverloadWatch::Look(const Seen& seen) {
 }
 
 void OverloadWatch::Update(const Seen& seen) {
-  overload_ = judge_.overload();
+  overload_ = detector_.overload();
   const double idle = CoresIdleSince(seen.reading.now);
   if (overload_.kind == OverloadKind::kNone) return;
   overload_.remedies = RemediesFor({.overload = overload_, .loads = seen.loads, .idle_cores = idle},

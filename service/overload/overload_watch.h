@@ -12,7 +12,7 @@
 #include "service/frames/load_window.h"
 #include "service/overload/idle_cores.h"
 #include "service/overload/overload.h"
-#include "service/overload/overload_judge.h"
+#include "service/overload/overload_detector.h"
 
 namespace millrace::service {
 
@@ -63,7 +63,7 @@ class OverloadWatch {
   const Options options_;
 
   Mutex mu_;  // Held during `on_overload`.
-  OverloadJudge judge_ ABSL_GUARDED_BY(mu_);
+  OverloadDetector detector_ ABSL_GUARDED_BY(mu_);
   Overload overload_ ABSL_GUARDED_BY(mu_);
   CpuTimes cpu_times_ ABSL_GUARDED_BY(mu_);  // Read at the end of the last span.
   nanoseconds read_at_ ABSL_GUARDED_BY(mu_){0};

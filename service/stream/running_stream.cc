@@ -153,11 +153,11 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.learning = learner_->learning();
   if (labels_ != nullptr) snapshot.labels = labels_->counts();
   snapshot.update_every = rate_ ? rate_->update_every() : learner_->description()->update_every;
-  JudgeOverload(now, snapshot);
+  EvaluateOverload(now, snapshot);
   return snapshot;
 }
 
-void RunningStream::JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) const {
+void RunningStream::EvaluateOverload(nanoseconds now, StreamSnapshot& snapshot) const {
   const std::shared_ptr<const pipeline::LearnerDescription> learner = learner_->description();
   const FrameCounts& frames = snapshot.frames;
   const bool learns = snapshot.learner_state == LearnerState::kLearning;

@@ -113,7 +113,7 @@ class RunningStream final : public CameraStream {
   void SetPace(const ingest::SourceOptions& source);
   void LogRollBacks();
   void ReportGivingUp();
-  void JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) const;
+  void EvaluateOverload(nanoseconds now, StreamSnapshot& snapshot) const;
 
   // On the learner's thread.
   void Run();

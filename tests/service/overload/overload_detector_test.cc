@@ -1,4 +1,4 @@
-#include "service/overload/overload_judge.h"
+#include "service/overload/overload_detector.h"
 
 #include <algorithm>
 #include <chrono>
@@ -38,25 +38,25 @@ class Stream {
       pushed_out_ += phase.pushed_out / 2;
       const auto received = static_cast<std::uint64_t>(received_);
       const auto pushed_out = static_cast<std::uint64_t>(pushed_out_);
-      const OverloadKind before = judge.kind();
-      judge.Record({.now = now_,
-                    .received = received,
-                    .predicted = received - pushed_out,
-                    .pushed_out = pushed_out,
-                    .working = phase.working,
-                    .update_every = phase.update_every,
-                    .delay_s = phase.delay_s,
-                    .promise = {.frames_per_second = phase.promised_rate,
-                                .delay_s = phase.promised_delay_s}});
+      const OverloadKind before = detector.kind();
+      detector.Record({.now = now_,
+                       .received = received,
+                       .predicted = received - pushed_out,
+                       .pushed_out = pushed_out,
+                       .working = phase.working,
+                       .update_every = phase.update_every,
+                       .delay_s = phase.delay_s,
+                       .promise = {.frames_per_second = phase.promised_rate,
+                                   .delay_s = phase.promised_delay_s}});
       for (const OverloadKind kind : kOverloadKinds) {
-        const bool worse = judge.kind() >= kind;
+        const bool worse = detector.kind() >= kind;
         if (worse != (before >= kind)) changes[kind].push_back(now_);
       }
     }
-    return judge.kind();
+    return detector.kind();
   }
 
-  OverloadJudge judge;
+  OverloadDetector detector;
   /// When it was said, or no longer, that it is that bad or worse.
   std::map<OverloadKind, std::vector<nanoseconds>> changes;
 
@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-TEST(OverloadJudgeTest, ABurstIsNoOverload) {
+TEST(OverloadDetectorTest, ABurstIsNoOverload) {
   Stream stream;
   for (int i = 0; i < 20; ++i) {
     stream.Run({.seconds = 6, .pushed_out = 20});
@@ -120,7 +120,7 @@ TEST(OverloadJudgeTest, ABurstIsNoOverload) {
   }
 }
 
-TEST(OverloadJudgeTest, APauseBetweenBurstsDoesNotEndIt) {
+TEST(OverloadDetectorTest, APauseBetweenBurstsDoesNotEndIt) {
   Stream stream;
   stream.Run({.seconds = 20, .pushed_out = 20});
   for (int i = 0; i < 20; ++i) {
@@ -130,62 +130,62 @@ TEST(OverloadJudgeTest, APauseBetweenBurstsDoesNotEndIt) {
   EXPECT_EQ(stream.changes[OverloadKind::kDrops].size(), 1U);
 }
 
-TEST(OverloadJudgeTest, ItIsOverOnceTheCameraHasBeenAwayForLong) {
+TEST(OverloadDetectorTest, ItIsOverOnceTheCameraHasBeenAwayForLong) {
   Stream stream;
   stream.Run({.seconds = 20, .pushed_out = 20});
   EXPECT_EQ(stream.Run({.seconds = 4, .received = 0, .working = false}), OverloadKind::kDrops);
   EXPECT_EQ(stream.Run({.seconds = 10, .received = 0, .working = false}), OverloadKind::kNone);
 }
 
-TEST(OverloadJudgeTest, JudgesACameraOfOneFrameInFiveSecondsOverLongerSpans) {
+TEST(OverloadDetectorTest, JudgesACameraOfOneFrameInFiveSecondsOverLongerSpans) {
   Stream stream;
   EXPECT_EQ(stream.Run({.seconds = 70, .received = 0.2, .pushed_out = 0.1}), OverloadKind::kNone);
   EXPECT_EQ(stream.Run({.seconds = 70, .received = 0.2, .pushed_out = 0.1}), OverloadKind::kDrops);
 }
 
-TEST(OverloadJudgeTest, SaysHowManyOfHowManyOverTheLastTenSeconds) {
+TEST(OverloadDetectorTest, SaysHowManyOfHowManyOverTheLastTenSeconds) {
   Stream stream;
   stream.Run({.seconds = 60, .received = 25, .pushed_out = 5});
   stream.Run({.seconds = 14, .received = 30, .pushed_out = 24});
-  const Overload overload = stream.judge.overload();
+  const Overload overload = stream.detector.overload();
   EXPECT_NEAR(overload.received_per_second, 30, 0.5);
   EXPECT_NEAR(overload.dropped_per_second, 24, 0.5);
   EXPECT_NEAR(overload.predicted_per_second, 6, 0.5);
 }
 
-TEST(OverloadJudgeTest, APromiseIsBrokenAfterTenSecondsAndKeptAfterTenMore) {
+TEST(OverloadDetectorTest, APromiseIsBrokenAfterTenSecondsAndKeptAfterTenMore) {
   Stream stream;
   const Phase kept{.seconds = 20};
   const Phase slow{.seconds = 20, .pushed_out = 20, .delay_s = 0.2};
   stream.Run(kept);
-  EXPECT_TRUE(stream.judge.rate_kept());
-  EXPECT_TRUE(stream.judge.delay_kept());
+  EXPECT_TRUE(stream.detector.rate_kept());
+  EXPECT_TRUE(stream.detector.delay_kept());
   stream.Run({.seconds = 7.5, .pushed_out = 20, .delay_s = 0.2});
-  EXPECT_TRUE(stream.judge.rate_kept());
-  EXPECT_TRUE(stream.judge.delay_kept());
+  EXPECT_TRUE(stream.detector.rate_kept());
+  EXPECT_TRUE(stream.detector.delay_kept());
   stream.Run(slow);
-  EXPECT_FALSE(stream.judge.rate_kept());
-  EXPECT_FALSE(stream.judge.delay_kept());
+  EXPECT_FALSE(stream.detector.rate_kept());
+  EXPECT_FALSE(stream.detector.delay_kept());
   stream.Run(kept);
-  EXPECT_TRUE(stream.judge.rate_kept());
-  EXPECT_TRUE(stream.judge.delay_kept());
+  EXPECT_TRUE(stream.detector.rate_kept());
+  EXPECT_TRUE(stream.detector.delay_kept());
 }
 
-TEST(OverloadJudgeTest, APlanThatPromisedNoMoreKeepsItsPromiseWhileItDrops) {
+TEST(OverloadDetectorTest, APlanThatPromisedNoMoreKeepsItsPromiseWhileItDrops) {
   Stream stream;
   EXPECT_EQ(stream.Run({.seconds = 30, .pushed_out = 20, .promised_rate = 5}),
             OverloadKind::kDrops);
-  EXPECT_TRUE(stream.judge.rate_kept());
+  EXPECT_TRUE(stream.detector.rate_kept());
 }
 
-TEST(OverloadJudgeTest, ACameraThatSendsLessThanWasPromisedBreaksNoPromise) {
+TEST(OverloadDetectorTest, ACameraThatSendsLessThanWasPromisedBreaksNoPromise) {
   Stream stream;
   stream.Run({.seconds = 30, .received = 8});
-  EXPECT_TRUE(stream.judge.rate_kept());
+  EXPECT_TRUE(stream.detector.rate_kept());
 }
 
 // Whatever happens: what is said stays said for ten seconds, and what lasts is said.
-TEST(OverloadJudgeTest, NeverFlapsAndNeverMisses) {
+TEST(OverloadDetectorTest, NeverFlapsAndNeverMisses) {
   std::mt19937 random(7);
   const auto pick = [&](double least, double most) {
     return std::uniform_real_distribution(least, most)(random);
@@ -210,24 +210,24 @@ TEST(OverloadJudgeTest, NeverFlapsAndNeverMisses) {
   }
 }
 
-TEST(LastingTruthTest, NeedsThreeSpansHoweverLong) {
-  LastingTruth truth;
-  truth.Add(seconds(30), true);
-  truth.Add(seconds(30), true);
-  EXPECT_FALSE(truth.believed());
-  truth.Add(seconds(30), true);
-  EXPECT_TRUE(truth.believed());
+TEST(DebouncedFlagTest, NeedsThreeSpansHoweverLong) {
+  DebouncedFlag flag;
+  flag.Add(seconds(30), true);
+  flag.Add(seconds(30), true);
+  EXPECT_FALSE(flag.value());
+  flag.Add(seconds(30), true);
+  EXPECT_TRUE(flag.value());
 }
 
-TEST(LastingTruthTest, WhatCannotBeSaidKeepsWhatIsBelieved) {
-  LastingTruth truth;
-  for (int i = 0; i < 5; ++i) truth.Add(seconds(2), true);
-  EXPECT_TRUE(truth.believed());
+TEST(DebouncedFlagTest, AnUnknownValueKeepsTheCurrentOne) {
+  DebouncedFlag flag;
+  for (int i = 0; i < 5; ++i) flag.Add(seconds(2), true);
+  EXPECT_TRUE(flag.value());
   for (int i = 0; i < 50; ++i) {
-    truth.Add(seconds(8), false);
-    truth.Add(seconds(2), std::nullopt);
+    flag.Add(seconds(8), false);
+    flag.Add(seconds(2), std::nullopt);
   }
-  EXPECT_TRUE(truth.believed());
+  EXPECT_TRUE(flag.value());
 }
 
 }  // namespace

@@ -35,23 +35,23 @@ struct OverloadReading {
   Promise promise = {};
 };
 
-/// A statement that counts as true after ten seconds of true, until ten seconds of false.
-class LastingTruth {
+/// A debounced flag: true after ten seconds of true, until ten seconds of false.
+class DebouncedFlag {
  public:
   /// Adds a period in which the statement was true, false, or unknown (nullopt).
   void Add(nanoseconds length, std::optional<bool> is_true);
 
-  [[nodiscard]] bool believed() const { return believed_; }
+  [[nodiscard]] bool value() const { return value_; }
 
  private:
-  bool believed_ = false;
-  // The uninterrupted time and number of spans that contradict `believed_`.
+  bool value_ = false;
+  // The uninterrupted time and number of spans that contradict `value_`.
   nanoseconds contradicted_{0};
   int spans_ = 0;
 };
 
 /// The caller passes the time, and the owner guards it.
-class OverloadJudge {
+class OverloadDetector {
  public:
   /// Records a reading. Returns whether it ended a span, so that the reported state may have
   /// changed. Skips a reading older than the previous one: several threads take readings, and one
@@ -61,8 +61,8 @@ class OverloadJudge {
   [[nodiscard]] OverloadKind kind() const;
   /// The overload, without remedies.
   [[nodiscard]] Overload overload() const;
-  [[nodiscard]] bool rate_kept() const { return !too_few_.believed(); }
-  [[nodiscard]] bool delay_kept() const { return !too_late_.believed(); }
+  [[nodiscard]] bool rate_kept() const { return !too_few_.value(); }
+  [[nodiscard]] bool delay_kept() const { return !too_late_.value(); }
 
  private:
   struct Span {
@@ -72,18 +72,18 @@ class OverloadJudge {
     double pushed_out = 0;
   };
 
-  void Judge(const Span& span, const OverloadReading& reading);
-  void JudgeKind(const Span& span, const OverloadReading& reading);
-  void JudgePromise(const Span& span, const OverloadReading& reading);
+  void Evaluate(const Span& span, const OverloadReading& reading);
+  void EvaluateKind(const Span& span, const OverloadReading& reading);
+  void EvaluatePromise(const Span& span, const OverloadReading& reading);
 
   std::optional<OverloadReading> begin_;  // The first reading of the current span.
   bool working_ = true;                   // True if all readings of the span are `working`.
   std::deque<Span> recent_;               // Oldest first; in total ten seconds or a little more.
   int update_every_ = 1;
   // For each kind: the state is this kind or a worse one. The first element is unused.
-  std::array<LastingTruth, kOverloadKinds.size()> at_least_;
-  LastingTruth too_few_;
-  LastingTruth too_late_;
+  std::array<DebouncedFlag, kOverloadKinds.size()> at_least_;
+  DebouncedFlag too_few_;
+  DebouncedFlag too_late_;
 };
 
 }  // namespace millrace::service

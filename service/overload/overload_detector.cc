@@ -1,4 +1,4 @@
-#include "service/overload/overload_judge.h"
+#include "service/overload/overload_detector.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@ constexpr seconds kMinSpan{2};
 // A span of a slow camera contains several frames, up to the maximum length.
 constexpr double kMinFrames = 10;
 constexpr seconds kMaxSpan{30};
-constexpr seconds kBelieved{10};
+constexpr seconds kDebounceTime{10};
 constexpr int kMinSpans = 3;
 
 // Shares of dropped frames. A span between these two limits is neutral.
@@ -51,21 +51,21 @@ std::string_view Name(OverloadKind kind) {
   return "unknown";
 }
 
-void LastingTruth::Add(nanoseconds length, std::optional<bool> is_true) {
-  if (is_true != !believed_) {
+void DebouncedFlag::Add(nanoseconds length, std::optional<bool> is_true) {
+  if (is_true != !value_) {
     contradicted_ = nanoseconds(0);
     spans_ = 0;
     return;
   }
   contradicted_ += length;
   ++spans_;
-  if (contradicted_ < kBelieved || spans_ < kMinSpans) return;
-  believed_ = !believed_;
+  if (contradicted_ < kDebounceTime || spans_ < kMinSpans) return;
+  value_ = !value_;
   contradicted_ = nanoseconds(0);
   spans_ = 0;
 }
 
-bool OverloadJudge::Record(const OverloadReading& reading) {
+bool OverloadDetector::Record(const OverloadReading& reading) {
   if (!begin_) {
     begin_ = reading;
     working_ = reading.working;
@@ -82,26 +82,26 @@ bool OverloadJudge::Record(const OverloadReading& reading) {
                   .pushed_out = static_cast<double>(reading.pushed_out - begin_->pushed_out)};
   const bool enough = !working_ || span.received >= kMinFrames;
   if (span.length < kMinSpan || (!enough && span.length < kMaxSpan)) return false;
-  Judge(span, reading);
+  Evaluate(span, reading);
   begin_ = reading;
   working_ = reading.working;
   return true;
 }
 
-void OverloadJudge::Judge(const Span& span, const OverloadReading& reading) {
+void OverloadDetector::Evaluate(const Span& span, const OverloadReading& reading) {
   recent_.push_back(span);
   nanoseconds length{0};
   for (const Span& one : recent_) length += one.length;
-  while (length - recent_.front().length >= kBelieved) {
+  while (length - recent_.front().length >= kDebounceTime) {
     length -= recent_.front().length;
     recent_.pop_front();
   }
   update_every_ = reading.update_every;
-  JudgeKind(span, reading);
-  JudgePromise(span, reading);
+  EvaluateKind(span, reading);
+  EvaluatePromise(span, reading);
 }
 
-void OverloadJudge::JudgeKind(const Span& span, const OverloadReading& reading) {
+void OverloadDetector::EvaluateKind(const Span& span, const OverloadReading& reading) {
   const OverloadKind effort = working_ ? KindOfEffort(reading.update_every) : OverloadKind::kNone;
   const std::optional<bool> drops =
       working_ ? Between(span.pushed_out / std::max(span.received, 1.0), kKeepsUp, kOverloaded)
@@ -114,7 +114,7 @@ void OverloadJudge::JudgeKind(const Span& span, const OverloadReading& reading) 
   at_least_[static_cast<std::size_t>(OverloadKind::kDrops)].Add(span.length, drops);
 }
 
-void OverloadJudge::JudgePromise(const Span& span, const OverloadReading& reading) {
+void OverloadDetector::EvaluatePromise(const Span& span, const OverloadReading& reading) {
   if (!working_) {
     too_few_.Add(span.length, false);
     too_late_.Add(span.length, false);
@@ -130,14 +130,14 @@ void OverloadJudge::JudgePromise(const Span& span, const OverloadReading& readin
                                      1.5 * promise.delay_s + 0.01));
 }
 
-OverloadKind OverloadJudge::kind() const {
+OverloadKind OverloadDetector::kind() const {
   for (auto kind = kOverloadKinds.rbegin(); kind != kOverloadKinds.rend(); ++kind) {
-    if (at_least_[static_cast<std::size_t>(*kind)].believed()) return *kind;
+    if (at_least_[static_cast<std::size_t>(*kind)].value()) return *kind;
   }
   return OverloadKind::kNone;
 }
 
-Overload OverloadJudge::overload() const {
+Overload OverloadDetector::overload() const {
   Overload overload{.kind = kind(), .update_every = update_every_};
   nanoseconds length{0};
   for (const Span& span : recent_) {
