@@ -35,7 +35,7 @@ class FrameRhythm {
   [[nodiscard]] std::chrono::nanoseconds Interval() const;
 
  private:
-  struct Seen {
+  struct Measurement {
     std::chrono::nanoseconds interval;
     bool stalled;
   };
@@ -45,7 +45,7 @@ class FrameRhythm {
   const std::chrono::nanoseconds slowest_;
 
   std::optional<std::chrono::nanoseconds> announced_;
-  std::deque<Seen> seen_;  ///< The latest intervals.
+  std::deque<Measurement> latest_;  ///< The latest intervals.
 };
 
 }  // namespace millrace::ingest

@@ -32,7 +32,7 @@ CameraSource::CameraSource(const SourceRequest& request, PipelineOptions pipelin
       feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity),
             WhenFullOf(request.options), request.options.max_frames_per_second,
             FrameFeed::Times::kAndOfArrival),
-      states_(shown_, StateLog::Of::kCamera, request.options.on_state, request.options.stream),
+      states_(shown_, StateLog::Kind::kCamera, request.options.on_state, request.options.stream),
       machine_(request.settings.limits, Backoff(request.settings.backoff, request.settings.seed)),
       lag_(KindOf(request.uri) == SourceKind::kTestPicture
                ? std::nullopt

@@ -87,7 +87,7 @@ FileSource::FileSource(const SourceRequest& request, std::string path)
       clock_(*request.settings.clock),
       feed_(clock_, static_cast<std::size_t>(options_.queue_capacity), WhenFullOf(options_),
             options_.max_frames_per_second),
-      states_(shown_, StateLog::Of::kFile, options_.on_state, options_.stream),
+      states_(shown_, StateLog::Kind::kFile, options_.on_state, options_.stream),
       player_([this] { Play(); }) {}
 
 FileSource::~FileSource() { Stop(); }

@@ -34,7 +34,7 @@ FolderSource::FolderSource(const SourceRequest& request, std::vector<std::string
       maker_(options_.width, options_.height),
       feed_(clock_, static_cast<std::size_t>(options_.queue_capacity), WhenFullOf(options_),
             options_.max_frames_per_second),
-      states_(shown_, StateLog::Of::kFile, options_.on_state, options_.stream),
+      states_(shown_, StateLog::Kind::kFile, options_.on_state, options_.stream),
       player_([this] { Play(); }) {}
 
 SourceStatus FolderSource::status() const {

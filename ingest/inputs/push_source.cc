@@ -23,7 +23,7 @@ class Entry final : public PushEntry, public std::enable_shared_from_this<Entry>
       : maker_(request.options.width, request.options.height),
         feed_(*request.settings.clock, static_cast<std::size_t>(request.options.queue_capacity),
               WhenFullOf(request.options), request.options.max_frames_per_second),
-        states_("push", StateLog::Of::kPushed, request.options.on_state, request.options.stream) {
+        states_("push", StateLog::Kind::kPushed, request.options.on_state, request.options.stream) {
     AwaitPusher();
   }
 

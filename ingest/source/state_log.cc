@@ -24,9 +24,9 @@ std::string Text(const std::string& shown, SourceState state, const std::string&
 
 }  // namespace
 
-StateLog::StateLog(const std::string& shown, Of of, OnState on_state, std::string stream)
+StateLog::StateLog(const std::string& shown, Kind kind, OnState on_state, std::string stream)
     : shown_(BeginningOf(stream, shown)),
-      of_(of),
+      kind_(kind),
       on_state_(std::move(on_state)),
       stream_(std::move(stream)) {}
 
@@ -94,8 +94,8 @@ SourceStateCounts StateLog::entered() const {
 }
 
 StateLog::Level StateLog::LevelOf(SourceState to, const std::string& cause) {
-  if (of_ == Of::kCamera) return LevelOfCamera(to, cause);
-  if (of_ == Of::kPushed) return LevelOfPushed(to);
+  if (kind_ == Kind::kCamera) return LevelOfCamera(to, cause);
+  if (kind_ == Kind::kPushed) return LevelOfPushed(to);
   const bool breaks_off = to == SourceState::kFailed && state_ == SourceState::kStreaming;
   return breaks_off ? Level::kError : Level::kDebug;
 }

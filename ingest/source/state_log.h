@@ -29,14 +29,14 @@ namespace millrace::ingest {
 class StateLog {
  public:
   /// kPushed: logs when a client begins to push and when it ends.
-  enum class Of { kCamera, kFile, kPushed };
+  enum class Kind { kCamera, kFile, kPushed };
 
   /// `shown` names the source in the log, without credentials. A file's states have the level
   /// debug, except a failure during play: OpenSource() reports other failures to its caller.
   /// `on_state` is called with each transition, in order, on the thread in Log(); may be empty.
   /// `stream` is the camera stream at the start of the lines; may be empty.
   using OnState = std::function<void(SourceState, const absl::Status& cause)>;
-  StateLog(const std::string& shown, Of of, OnState on_state = {}, std::string stream = {});
+  StateLog(const std::string& shown, Kind kind, OnState on_state = {}, std::string stream = {});
 
   /// Enters state `to`, for `cause`; OK: no cause.
   void Enter(SourceState to, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
@@ -69,7 +69,7 @@ class StateLog {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::string shown_;
-  const Of of_;
+  const Kind kind_;
   const OnState on_state_;
   const std::string stream_;
 

@@ -140,15 +140,17 @@ bool PredictionRing::closed() const {
   return closed_;
 }
 
-std::unique_ptr<PredictionRing::Listening> PredictionRing::Listen(std::function<void()> listener) {
+std::unique_ptr<PredictionRing::ListenerHandle> PredictionRing::Listen(
+    std::function<void()> listener) {
   const std::uint64_t id = listeners_->Add(std::move(listener));
   // make_unique cannot call the private constructor.
-  return std::unique_ptr<Listening>(new Listening(listeners_, id));
+  return std::unique_ptr<ListenerHandle>(new ListenerHandle(listeners_, id));
 }
 
-PredictionRing::Listening::Listening(std::shared_ptr<Listeners> listeners, std::uint64_t id)
+PredictionRing::ListenerHandle::ListenerHandle(std::shared_ptr<Listeners> listeners,
+                                               std::uint64_t id)
     : listeners_(std::move(listeners)), id_(id) {}
 
-PredictionRing::Listening::~Listening() { listeners_->Remove(id_); }
+PredictionRing::ListenerHandle::~ListenerHandle() { listeners_->Remove(id_); }
 
 }  // namespace millrace::service

@@ -68,8 +68,8 @@ class PredictionRing {
   /// Calls `listener` after each Publish() and at Close(), on the publisher's thread, without a
   /// lock: it may only wake another thread. The listening ends with the returned handle, whose
   /// destructor waits for a call in progress. The ring must outlive the handle.
-  class Listening;
-  [[nodiscard]] std::unique_ptr<Listening> Listen(std::function<void()> listener);
+  class ListenerHandle;
+  [[nodiscard]] std::unique_ptr<ListenerHandle> Listen(std::function<void()> listener);
 
  private:
   struct Listeners;
@@ -90,16 +90,16 @@ class PredictionRing {
 
 /// The registration of a listener, which its destruction removes. A listener must not destroy its
 /// own handle. The handle must not be destroyed under a lock that the listener takes.
-class PredictionRing::Listening {
+class PredictionRing::ListenerHandle {
  public:
-  ~Listening();
+  ~ListenerHandle();
 
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
+  ListenerHandle(const ListenerHandle&) = delete;
+  ListenerHandle& operator=(const ListenerHandle&) = delete;
 
  private:
   friend class PredictionRing;
-  Listening(std::shared_ptr<Listeners> listeners, std::uint64_t id);
+  ListenerHandle(std::shared_ptr<Listeners> listeners, std::uint64_t id);
 
   const std::shared_ptr<Listeners> listeners_;  // Shared with the ring.
   const std::uint64_t id_;

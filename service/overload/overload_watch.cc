@@ -23,25 +23,26 @@ Promise PromiseOf(const pipeline::LearnerDescription& learner, double camera_fra
   return promise;
 }
 
-OverloadWatch::Verdict OverloadWatch::Look(const Seen& seen) {
+OverloadWatch::Verdict OverloadWatch::Look(const Input& input) {
   const MutexLock lock(mu_);
   const OverloadKind before = overload_.kind;
-  if (detector_.Record(seen.reading)) Update(seen);
-  Verdict verdict{.overload = overload_, .promise = seen.reading.promise};
+  if (detector_.Record(input.reading)) Update(input);
+  Verdict verdict{.overload = overload_, .promise = input.reading.promise};
   verdict.promise.rate_kept = detector_.rate_kept();
   verdict.promise.delay_kept = detector_.delay_kept();
   if (overload_.kind == before) return verdict;
-  Log(verdict, seen.reading);
+  Log(verdict, input.reading);
   if (options_.on_overload) options_.on_overload(overload_);
   return verdict;
 }
 
-void OverloadWatch::Update(const Seen& seen) {
+void OverloadWatch::Update(const Input& input) {
   overload_ = detector_.overload();
-  const double idle = CoresIdleSince(seen.reading.now);
+  const double idle = CoresIdleSince(input.reading.now);
   if (overload_.kind == OverloadKind::kNone) return;
-  overload_.remedies = RemediesFor({.overload = overload_, .loads = seen.loads, .idle_cores = idle},
-                                   seen.config, seen.learner);
+  overload_.remedies =
+      RemediesFor({.overload = overload_, .loads = input.loads, .idle_cores = idle}, input.config,
+                  input.learner);
 }
 
 // 0 in the first span, which is not evaluated.

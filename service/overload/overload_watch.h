@@ -35,7 +35,7 @@ class OverloadWatch {
     std::function<CpuTimes()> cpu_times = &ReadCpuTimes;
   };
   /// A snapshot of a stream.
-  struct Seen {
+  struct Input {
     OverloadReading reading;
     const StreamConfig& config;
     const pipeline::LearnerDescription& learner;
@@ -52,10 +52,10 @@ class OverloadWatch {
   OverloadWatch& operator=(const OverloadWatch&) = delete;
 
   /// The current state of the stream. Logs and reports changes.
-  Verdict Look(const Seen& seen) ABSL_LOCKS_EXCLUDED(mu_);
+  Verdict Look(const Input& input) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  void Update(const Seen& seen) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Update(const Input& input) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   [[nodiscard]] double CoresIdleSince(nanoseconds now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Log(const Verdict& now, const OverloadReading& reading) const;
 

@@ -33,10 +33,10 @@ class BudgetGate {
   /// The frames per second of a camera that no stream uses yet. 0: the camera does not announce a
   /// rate. The query may take seconds, and ends early once `options.stop` is requested. Must be
   /// thread-safe and must not throw.
-  using Announced = std::function<double(const ingest::SourceOptions& options)>;
+  using AnnouncedRate = std::function<double(const ingest::SourceOptions& options)>;
 
   /// `streams`: the running streams. It must outlive the gate.
-  BudgetGate(const Budget& budget, const StreamRegistry& streams, Announced announced)
+  BudgetGate(const Budget& budget, const StreamRegistry& streams, AnnouncedRate announced)
       : streams_(streams), announced_(std::move(announced)), budget_(budget) {}
 
   /// Whether a stream of `config`, whose learner was measured, fits beside the others. Fails as
@@ -91,7 +91,7 @@ class BudgetGate {
 
   // Constant after construction.
   const StreamRegistry& streams_;
-  const Announced announced_;
+  const AnnouncedRate announced_;
 
   mutable Mutex mu_;
   Budget budget_ ABSL_GUARDED_BY(mu_);

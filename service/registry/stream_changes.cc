@@ -239,20 +239,20 @@ absl::StatusOr<SharedStream> StreamChanges::StartThenStop(const SharedStream& ol
 // the old one cannot use.
 absl::StatusOr<SharedStream> StreamChanges::StopThenStart(const SharedStream& old,
                                                           const StreamConfig& config,
-                                                          const Between& between) {
+                                                          const RestartStep& step) {
   EndForChange(*old->stream);
-  const absl::Status ready = between.make();
+  const absl::Status ready = step.apply();
   absl::StatusOr<SharedStream> started =
       ready.ok() ? Start(config) : absl::StatusOr<SharedStream>(ready);
   if (!started.ok()) {
-    if (ready.ok()) between.undo();
+    if (ready.ok()) step.undo();
     StartAgain(old);
     return started.status();
   }
   // A failure means that the server stops. Its next start continues from the state of the old
   // incarnation.
   const absl::Status placed = TakePlace(*started);
-  if (!placed.ok()) between.undo();
+  if (!placed.ok()) step.undo();
   MILLRACE_RETURN_IF_ERROR(placed);
   return started;
 }
@@ -266,11 +266,11 @@ void StreamChanges::StartAgain(const SharedStream& old) {
                 std::string(status.message()));
 }
 
-// `make` runs once the stream has stopped using the checkpoints.
-StreamChanges::Between StreamChanges::SettingAside(const std::string& folder, std::int64_t after,
-                                                   const std::string& why) {
+// `apply` runs once the stream has stopped using the checkpoints.
+StreamChanges::RestartStep StreamChanges::SettingAside(const std::string& folder,
+                                                       std::int64_t after, const std::string& why) {
   const std::string name = pipeline::AsideName(why);
-  return {.make = [=] { return pipeline::SetAside(folder, after, name); },
+  return {.apply = [=] { return pipeline::SetAside(folder, after, name); },
           .undo = [=] { pipeline::TakeBack(folder, after, name); }};
 }
 
@@ -299,13 +299,13 @@ absl::StatusOr<pipeline::CheckpointInfo> StreamChanges::Restore(Target target,
     if (!found.kept) pipeline::KeepNoLonger(path);
   };
   MILLRACE_RETURN_IF_ERROR(pipeline::CheckWhole(path));
-  Between between = SettingAside(folder, found.sample, "restored");
+  RestartStep step = SettingAside(folder, found.sample, "restored");
   // The checkpoint may have been removed just before Keep().
-  between.make = [&, set_aside = std::move(between.make)]() -> absl::Status {
+  step.apply = [&, set_aside = std::move(step.apply)]() -> absl::Status {
     MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
     return set_aside();
   };
-  MILLRACE_RETURN_IF_ERROR(StopThenStart(old, config, between).status());
+  MILLRACE_RETURN_IF_ERROR(StopThenStart(old, config, step).status());
   return found;
 }
 

@@ -135,10 +135,10 @@ class StreamChanges {
   [[nodiscard]] absl::StatusOr<SharedStream> Delete(Target target) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  /// Steps between the stop of the old stream and the start of the new one. `undo` runs if the new
+  /// A step between the stop of the old stream and the start of the new one. `undo` runs if the new
   /// one cannot start.
-  struct Between {
-    std::function<absl::Status()> make = [] { return absl::OkStatus(); };
+  struct RestartStep {
+    std::function<absl::Status()> apply = [] { return absl::OkStatus(); };
     std::function<void()> undo = [] {};
   };
 
@@ -152,8 +152,8 @@ class StreamChanges {
 
   [[nodiscard]] absl::StatusOr<SharedStream> Find(const Target& target) const
       ABSL_LOCKS_EXCLUDED(mu_);
-  [[nodiscard]] static Between SettingAside(const std::string& folder, std::int64_t after,
-                                            const std::string& why);
+  [[nodiscard]] static RestartStep SettingAside(const std::string& folder, std::int64_t after,
+                                                const std::string& why);
   /// Calls `start`. Returns an exception as INTERNAL.
   [[nodiscard]] absl::StatusOr<SharedStream> Start(const StreamConfig& config) const;
   /// Like Start(). If the call was cancelled meanwhile, stops the stream and fails.
@@ -175,10 +175,10 @@ class StreamChanges {
                                                      const StreamConfig& config);
   [[nodiscard]] absl::StatusOr<SharedStream> StartThenStop(const SharedStream& old,
                                                            const StreamConfig& config);
-  /// Fails also as `between.make` does.
+  /// Fails also as `step.apply` does.
   [[nodiscard]] absl::StatusOr<SharedStream> StopThenStart(const SharedStream& old,
                                                            const StreamConfig& config,
-                                                           const Between& between);
+                                                           const RestartStep& step);
   void StartAgain(const SharedStream& old);
 
   // Constant after construction.

@@ -60,7 +60,7 @@ class SubscriptionHub {
   Mutex mu_;
   std::map<Key, std::shared_ptr<Message>> messages_ ABSL_GUARDED_BY(mu_);
 
-  const std::unique_ptr<PredictionRing::Listening> listening_;
+  const std::unique_ptr<PredictionRing::ListenerHandle> listening_;
 };
 
 /// The hubs of one service, one for each stream with subscriptions. Thread-safe.

@@ -26,7 +26,7 @@ absl::Status Because(const std::string& cause) { return absl::UnavailableError(c
 
 TEST(StateLogTest, SaysWhatACameraComesTo) {
   const Logged logged;
-  StateLog log("camera", StateLog::Of::kCamera);
+  StateLog log("camera", StateLog::Kind::kCamera);
   EXPECT_EQ(log.state(), SourceState::kConnecting);
   EXPECT_THAT(log.entered(), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
   log.Enter(SourceState::kConnecting, kNone);
@@ -51,7 +51,7 @@ TEST(StateLogTest, SaysWhichStreamItsLinesAreAbout) {
   const Logged logged;
   std::string told_about;
   StateLog log(
-      "camera", StateLog::Of::kCamera,
+      "camera", StateLog::Kind::kCamera,
       [&](SourceState, const absl::Status&) { told_about = LogAbout::Stream(); }, "door");
   log.Enter(SourceState::kConnecting, kNone);
   log.Log();
@@ -62,7 +62,7 @@ TEST(StateLogTest, SaysWhichStreamItsLinesAreAbout) {
 
 TEST(StateLogTest, SaysEachCauseOfAnOutageOnceAndCountsEachTry) {
   const Logged logged;
-  StateLog log("camera", StateLog::Of::kCamera);
+  StateLog log("camera", StateLog::Kind::kCamera);
   log.Enter(SourceState::kConnecting, kNone);
   for (int outage = 0; outage < 2; ++outage) {
     for (const char* cause : {"refused", "refused", "silent", "refused"}) {
@@ -85,7 +85,7 @@ TEST(StateLogTest, SaysEachCauseOfAnOutageOnceAndCountsEachTry) {
 // For weeks, if it has to be.
 TEST(StateLogTest, ACameraThatComesAndGoesIsOneOutage) {
   const Logged logged;
-  StateLog log("camera", StateLog::Of::kCamera);
+  StateLog log("camera", StateLog::Kind::kCamera);
   log.Enter(SourceState::kConnecting, kNone);
   for (int i = 0; i < 1000; ++i) {
     log.Enter(SourceState::kStreaming, kNone);
@@ -108,7 +108,7 @@ TEST(StateLogTest, ACameraThatComesAndGoesIsOneOutage) {
 
 TEST(StateLogTest, SaysEightCausesOfAnOutage) {
   const Logged logged;
-  StateLog log("camera", StateLog::Of::kCamera);
+  StateLog log("camera", StateLog::Kind::kCamera);
   for (int i = 0; i < 20; ++i) log.Enter(SourceState::kBackingOff, Because(std::to_string(i)));
   log.Log();
   const std::string text = logged.text();
@@ -117,11 +117,11 @@ TEST(StateLogTest, SaysEightCausesOfAnOutage) {
 
 TEST(StateLogTest, AFileIsLoggedOnlyWhereItBreaksOff) {
   const Logged logged;
-  StateLog opened_in_vain("film", StateLog::Of::kFile);
+  StateLog opened_in_vain("film", StateLog::Kind::kFile);
   opened_in_vain.Enter(SourceState::kConnecting, kNone);
   opened_in_vain.Enter(SourceState::kFailed, absl::NotFoundError("told to who opened it"));
   opened_in_vain.Log();
-  StateLog log("film", StateLog::Of::kFile);
+  StateLog log("film", StateLog::Kind::kFile);
   log.Enter(SourceState::kConnecting, kNone);
   log.Enter(SourceState::kStreaming, kNone);
   log.Enter(SourceState::kFailed, absl::DataLossError("torn"));
@@ -131,7 +131,7 @@ TEST(StateLogTest, AFileIsLoggedOnlyWhereItBreaksOff) {
 
 TEST(StateLogTest, OfPushedFramesItSaysWhenAClientComesAndGoes) {
   const Logged logged;
-  StateLog log("push", StateLog::Of::kPushed);
+  StateLog log("push", StateLog::Kind::kPushed);
   log.Enter(SourceState::kConnecting, Because("no client"));
   log.Enter(SourceState::kStreaming, kNone);
   log.Enter(SourceState::kConnecting, Because("no client"));
@@ -167,7 +167,7 @@ TEST(StateLogTest, WritesInOrderWhicheverThreadWrites) {
   const Logged restores_the_logger;
   const auto sink = std::make_shared<PoliteSink>();
   spdlog::set_default_logger(std::make_shared<spdlog::logger>("polite", sink));
-  StateLog log("camera", StateLog::Of::kCamera);
+  StateLog log("camera", StateLog::Kind::kCamera);
   Mutex mu;
   int entered = 0;
   const auto fail = [&] {

@@ -115,7 +115,7 @@ TEST(PredictionRingTest, ListenerMayUseTheRing) {
   PredictionRing ring(/*capacity=*/2);
   PredictionRing::Cursor cursor = ring.Begin();
   std::int64_t seen = -1;
-  std::unique_ptr<PredictionRing::Listening> inner;
+  std::unique_ptr<PredictionRing::ListenerHandle> inner;
   auto listening = ring.Listen([&] {
     seen = ring.Read(cursor, kEvery).prediction->frame_number;
     inner = ring.Listen([] {});

@@ -128,7 +128,7 @@ class BudgetGateTest : public testing::Test {
   StreamConfig gate_ = Watching("rtsp://camera/2");
   double says_ = 0;  // The cameras' answer.
   int looks_ = 0;
-  const BudgetGate::Announced announced_ = [this](const ingest::SourceOptions&) {
+  const BudgetGate::AnnouncedRate announced_ = [this](const ingest::SourceOptions&) {
     ++looks_;
     return says_;
   };
