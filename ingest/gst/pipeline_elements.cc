@@ -15,7 +15,7 @@
 #include "ingest/gst/content_guard.h"
 #include "ingest/gst/gst_error.h"
 #include "ingest/gst/gst_sample.h"
-#include "ingest/gst/loss_gate.h"
+#include "ingest/gst/key_frame_gate.h"
 #include "ingest/source/source.h"
 
 namespace millrace::ingest {
@@ -31,20 +31,6 @@ constexpr std::string_view kTail =
 
 GstOwned<GstElement> Find(GstElement* pipeline, const char* name) {
   return GstOwned<GstElement>(gst_bin_get_by_name(GST_BIN(pipeline), name));
-}
-
-/// Sets a property if this element has it, because decoders and depayloaders differ.
-void SetIfPresent(GstElement* element, const char* property, gboolean value) {
-  if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), property) != nullptr) {
-    g_object_set(element, property, value, nullptr);
-  }
-}
-
-/// Drops all buffers before the first key frame, then removes itself.
-GstPadProbeReturn DropUntilKeyFrame(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer /*unused*/) {
-  GstBuffer* const buffer = GST_PAD_PROBE_INFO_BUFFER(info);
-  return GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT) ? GST_PAD_PROBE_DROP
-                                                                    : GST_PAD_PROBE_REMOVE;
 }
 
 /// Excludes decoders of sound, which this pipeline does not use.
@@ -64,25 +50,6 @@ bool IsOfSoundOrText(GstMessage* missing_plugin) {
   if (gst_caps_is_empty(caps) || gst_caps_is_any(caps)) return false;
   const std::string_view name = gst_structure_get_name(gst_caps_get_structure(caps, 0));
   return name.starts_with("audio/") || name.starts_with("text/") || name.starts_with("subpicture/");
-}
-
-bool DecodesH265(GstElement* element) {
-  static GstCaps* const h265 = gst_caps_new_empty_simple("video/x-h265");
-  GstElementFactory* const factory = gst_element_get_factory(element);
-  return factory != nullptr &&
-         gst_element_factory_list_is_type(factory, GST_ELEMENT_FACTORY_TYPE_DECODER) &&
-         gst_element_factory_can_sink_any_caps(factory, h265);
-}
-
-/// Drops the grey pictures that decoders make when a stream is joined between key frames or packets
-/// are lost. H264 elements have a property for it; H265 elements get a probe.
-void KeepGarbageOut(GstElement* element) {
-  SetIfPresent(element, "output-corrupt", FALSE);
-  SetIfPresent(element, "wait-for-keyframe", TRUE);
-  const GstOwned<GstPad> entry(gst_element_get_static_pad(element, "sink"));
-  if (entry && DecodesH265(element)) {
-    gst_pad_add_probe(entry.get(), GST_PAD_PROBE_TYPE_BUFFER, DropUntilKeyFrame, nullptr, nullptr);
-  }
 }
 
 /// Runs the work of a callback, because GStreamer's C code cannot propagate exceptions. Returns
@@ -373,8 +340,7 @@ absl::Status PipelineElements::Explained(absl::Status error) {
 
 void PipelineElements::OnElementAdded(GstBin* /*bin*/, GstBin* /*parent*/, GstElement* element,
                                       gpointer /*self*/) {
-  KeepGarbageOut(element);
-  KeepDamagedPicturesOut(element);
+  AddKeyFrameGate(element);
 }
 
 GstPadProbeReturn PipelineElements::OnEvent(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer self) {
