@@ -3,7 +3,10 @@
 
 #include <gst/gst.h>
 
-#include <exception>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/exception_to_status.h"
 
 namespace millrace::ingest {
 
@@ -11,14 +14,13 @@ namespace millrace::ingest {
 /// fails with the cause and the result is `otherwise`. Runs on any thread.
 template <typename Answer, typename Work>
 Answer GuardedCallback(GstElement* element, Answer otherwise, Work work) noexcept {
-  try {
-    return work();
-  } catch (const std::exception& error) {
-    GST_ELEMENT_ERROR(element, LIBRARY, FAILED, ("%s", error.what()), (nullptr));
-  } catch (...) {
-    GST_ELEMENT_ERROR(element, LIBRARY, FAILED, ("a callback threw"), (nullptr));
+  Answer answer = otherwise;
+  const absl::Status done = ExceptionToStatus([&] { answer = work(); });
+  if (!done.ok()) {
+    const std::string why(done.message());
+    GST_ELEMENT_ERROR(element, LIBRARY, FAILED, ("%s", why.c_str()), (nullptr));
   }
-  return otherwise;
+  return answer;
 }
 
 }  // namespace millrace::ingest

@@ -5,12 +5,12 @@
 #include <gst/pbutils/missing-plugins.h>
 #include <gst/video/video.h>
 
-#include <exception>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/exception_to_status.h"
 #include "base/status.h"
 #include "ingest/gst/content_guard.h"
 #include "ingest/gst/gst_error.h"
@@ -56,15 +56,9 @@ bool IsOfSoundOrText(GstMessage* missing_plugin) {
 /// whether `work` succeeded. If not, the pipeline has ended and the listener has the cause.
 template <typename Work>
 bool Guarded(PipelineListener& listener, Work work) noexcept {
-  try {
-    work();
-    return true;
-  } catch (const std::exception& error) {
-    listener.OnOutcome(absl::InternalError(error.what()));
-  } catch (...) {
-    listener.OnOutcome(absl::InternalError("a callback threw what is no std::exception"));
-  }
-  return false;
+  const absl::Status done = ExceptionToStatus(work);
+  if (!done.ok()) listener.OnOutcome(done);
+  return done.ok();
 }
 
 GstFlowReturn OnNewSample(GstAppSink* sink, gpointer receiver) {

@@ -1,11 +1,11 @@
 #include "ingest/inputs/camera_source.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/exception_to_status.h"
 #include "ingest/frame/rate_limit.h"
 #include "ingest/inputs/new_pipeline.h"
 #include "ingest/source/abandoned_pipelines.h"
@@ -138,29 +138,28 @@ absl::Status CameraSource::Cause() const {
 }
 
 void CameraSource::Supervise() {
-  try {
-    std::unique_ptr<PicturePipeline> pipeline;
-    for (;;) {
-      const std::optional<SessionMachine::Step> step = NextStep();
-      states_.Log();
-      if (!step.has_value()) break;
-      if (*step == SessionMachine::Step::kBegin) {
-        pipeline = BeginSession();
-      } else {
-        EndSession(std::move(pipeline));
-      }
-    }
-    EndSession(std::move(pipeline));
-    {
-      MutexLock lock(mu_);
-      states_.Enter(SourceState::kStopped, absl::OkStatus());
-    }
+  const absl::Status stopped = ExceptionToStatus([this] { RunSessions(); }, "stopped for good: ");
+  if (!stopped.ok()) Fail(stopped);
+}
+
+void CameraSource::RunSessions() {
+  std::unique_ptr<PicturePipeline> pipeline;
+  for (;;) {
+    const std::optional<SessionMachine::Step> step = NextStep();
     states_.Log();
-  } catch (const std::exception& error) {
-    Fail(absl::InternalError(absl::StrCat("stopped for good: ", error.what())));
-  } catch (...) {
-    Fail(absl::InternalError("stopped for good: something was thrown that is no std::exception"));
+    if (!step.has_value()) break;
+    if (*step == SessionMachine::Step::kBegin) {
+      pipeline = BeginSession();
+    } else {
+      EndSession(std::move(pipeline));
+    }
   }
+  EndSession(std::move(pipeline));
+  {
+    MutexLock lock(mu_);
+    states_.Enter(SourceState::kStopped, absl::OkStatus());
+  }
+  states_.Log();
 }
 
 void CameraSource::Fail(const absl::Status& cause) {

@@ -39,6 +39,7 @@ class CameraSource final : public Source, private PipelineListener {
   void OnOutcome(absl::Status outcome) override ABSL_LOCKS_EXCLUDED(mu_);
 
   void Supervise() ABSL_LOCKS_EXCLUDED(mu_);
+  void RunSessions() ABSL_LOCKS_EXCLUDED(mu_);
   /// Waits for the machine's next step. Returns nullopt when stopping.
   [[nodiscard]] std::optional<SessionMachine::Step> NextStep() ABSL_LOCKS_EXCLUDED(mu_);
   /// Returns a playing pipeline. Returns null if it cannot be built, which counts as a failed

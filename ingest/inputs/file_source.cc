@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <stop_token>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/exception_to_status.h"
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "ingest/frame/image_folder.h"
@@ -143,15 +143,14 @@ void FileSource::Stop() {
 }
 
 void FileSource::Play() {
-  try {
+  const absl::Status played = ExceptionToStatus([this] {
     {
       MutexLock lock(mu_);
       states_.Enter(SourceState::kConnecting, absl::OkStatus());
     }
     Finish(PlayRounds());
-  } catch (const std::exception& error) {
-    Finish(absl::InternalError(error.what()));
-  }
+  });
+  if (!played.ok()) Finish(played);
 }
 
 absl::Status FileSource::PlayRounds() {

@@ -3,10 +3,10 @@
 #include <spdlog/spdlog.h>
 
 #include <cmath>
-#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/exception_to_status.h"
 #include "base/log_about.h"
 #include "base/status.h"
 #include "ingest/frame/image_folder.h"
@@ -69,15 +69,14 @@ bool FolderSource::stopping() const {
 }
 
 void FolderSource::Play() {
-  try {
+  const absl::Status played = ExceptionToStatus([this] {
     {
       const MutexLock lock(mu_);
       states_.Enter(SourceState::kConnecting, absl::OkStatus());
     }
     Finish(PlayRounds());
-  } catch (const std::exception& error) {
-    Finish(absl::InternalError(error.what()));
-  }
+  });
+  if (!played.ok()) Finish(played);
 }
 
 absl::Status FolderSource::PlayRounds() {

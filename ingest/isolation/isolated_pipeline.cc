@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "base/exception_to_status.h"
 #include "base/status.h"
 #include "ingest/isolation/packets.h"
 #include "ingest/source/abandoned_pipelines.h"
@@ -124,12 +124,7 @@ bool IsolatedPipeline::End() {
 
 void IsolatedPipeline::Read() {
   pthread_setname_np(pthread_self(), "camera");
-  absl::Status outcome;
-  try {
-    outcome = ReadMessages();
-  } catch (const std::exception& error) {
-    outcome = absl::InternalError(error.what());
-  }
+  absl::Status outcome = ExceptionToStatus([this] { return ReadMessages(); });
   shutdown(socket_.value(), SHUT_RDWR);  // If the process still runs, the spawner kills it.
   listener_.OnOutcome(std::move(outcome));
   const MutexLock lock(mu_);

@@ -1,7 +1,6 @@
 #include "service/registry/stream_changes.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/error_reason.h"
+#include "base/exception_to_status.h"
 #include "base/log_about.h"
 #include "base/plural.h"
 #include "base/status.h"
@@ -133,12 +133,8 @@ absl::Status StreamChanges::MakeRoom() {
 }
 
 absl::StatusOr<SharedStream> StreamChanges::Start(const StreamConfig& config) const {
-  try {
-    return options_.start(config);
-  } catch (const std::exception& error) {
-    return absl::InternalError(
-        absl::StrCat("stream '", config.name, "' could not be started: ", error.what()));
-  }
+  return ExceptionToStatus([&] { return options_.start(config); },
+                           absl::StrCat("stream '", config.name, "' could not be started: "));
 }
 
 absl::StatusOr<SharedStream> StreamChanges::StartUnlessCancelled(const StreamConfig& config) const {

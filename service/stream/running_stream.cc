@@ -13,11 +13,11 @@
 #include "absl/strings/string_view.h"
 #include "base/check.h"
 #include "base/error_reason.h"
+#include "base/exception_to_status.h"
 #include "base/log_about.h"
 #include "base/plural.h"
 #include "base/status.h"
 #include "service/frames/pushed_frame.h"
-#include "service/stream/learner_guard.h"
 #include "service/stream/weights_origin.h"
 #include "spdlog/spdlog.h"
 
@@ -37,6 +37,12 @@ absl::Status Named(const std::string& stream, const absl::Status& status) {
 
 std::string ShownUri(const ingest::SourceOptions& source) {
   return ingest::WithoutCredentials(source.uri);
+}
+
+/// The result of a call of the learner, whose libraries may throw.
+template <typename Call>
+absl::Status CallLearner(const Call& call) {
+  return ExceptionToStatus(call, "the learner threw: ");
 }
 
 std::string NameOf(const std::string& checkpoint) {
@@ -283,10 +289,7 @@ void RunningStream::Run() {
     AwaitRoom();
     const std::optional<ingest::Frame> frame = source_->Pop();
     if (!frame.has_value()) break;
-    const absl::Status handled = Guarded([&] {
-      Handle(*frame);
-      return absl::OkStatus();
-    });
+    const absl::Status handled = CallLearner([&] { Handle(*frame); });
     if (handled.ok()) continue;
     ledger_.Dropped(DropReason::kRejected);
     FailLearner(handled);
@@ -297,7 +300,7 @@ void RunningStream::Run() {
 // A frame waits in the queue, where a newer one can replace it, until the learner has room.
 void RunningStream::AwaitRoom() {
   if (stopping_ || controls_.mode() == LearnerState::kPaused || !lifecycle_.status().ok()) return;
-  if (const absl::Status room = Guarded([this] { return learner_->AwaitRoom(); }); !room.ok()) {
+  if (const absl::Status room = CallLearner([this] { return learner_->AwaitRoom(); }); !room.ok()) {
     FailLearner(room);
   }
   LogRollBacks();
@@ -374,7 +377,7 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
        .new_size = frame.size_changes > std::exchange(size_changes_seen_, frame.size_changes)});
   pipeline::PicturePair pair = PicturesOf(frame, pictures_per_sample());
   if (labels_ != nullptr) pair.label = labels_->Begin(frame.number, number);
-  absl::Status admitted = Guarded([&]() -> absl::Status {
+  absl::Status admitted = CallLearner([&]() -> absl::Status {
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(pair));
     MILLRACE_CHECK(sample == number);
     return absl::OkStatus();
@@ -390,7 +393,7 @@ void RunningStream::FailLearner(const absl::Status& cause) {
   lifecycle_.Fail(cause);
   checkpoints_.Close(lifecycle_.Alive());
   // After Drain() no more predictions come: the frames still inside get none.
-  Guarded([this] { return learner_->Drain(); }).IgnoreError();
+  CallLearner([this] { return learner_->Drain(); }).IgnoreError();
   ledger_.Dropped(DropReason::kRejected, in_flight_.Clear());
   if (labels_ != nullptr) labels_->Finish();
 }
@@ -399,7 +402,7 @@ void RunningStream::Finish() {
   // A request to stop after this line does not change the phase: the stream has ended by itself.
   const auto phase =
       stopping_ ? LearnerLifecycle::Phase::kStopped : LearnerLifecycle::Phase::kEnded;
-  absl::Status drained = Guarded([this] { return learner_->Drain(); });
+  absl::Status drained = CallLearner([this] { return learner_->Drain(); });
   if (labels_ != nullptr) labels_->Finish();
   const std::size_t without_prediction = in_flight_.Clear();
   ledger_.Dropped(DropReason::kRejected, without_prediction);
