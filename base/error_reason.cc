@@ -52,9 +52,9 @@ Pairs PairsOf(const char* payload, const absl::Status& status) {
 
 }  // namespace
 
-absl::Status Because(std::string_view reason,
-                     std::initializer_list<std::pair<std::string_view, std::string_view>> values,
-                     absl::Status status) {
+absl::Status WithReason(std::string_view reason,
+                        std::initializer_list<std::pair<std::string_view, std::string_view>> values,
+                        absl::Status status) {
   if (status.ok()) return status;
   status.SetPayload(kReason, absl::Cord(std::string(reason)));
   Pairs pairs;
@@ -71,8 +71,8 @@ absl::Status InvalidFields(const std::vector<FieldViolation>& violations) {
     pairs.emplace_back(violation.field, violation.description);
   }
   absl::Status status =
-      Because("INVALID_FIELD", {{"field", violations.front().field}},
-              absl::InvalidArgumentError(absl::StrJoin(pairs, "\n", absl::PairFormatter(": "))));
+      WithReason("INVALID_FIELD", {{"field", violations.front().field}},
+                 absl::InvalidArgumentError(absl::StrJoin(pairs, "\n", absl::PairFormatter(": "))));
   SetPairs(kFields, std::move(pairs), status);
   return status;
 }
@@ -80,8 +80,8 @@ absl::Status InvalidFields(const std::vector<FieldViolation>& violations) {
 absl::Status SlowSubscriber(std::string_view stream, const std::string& who,
                             const std::string& what, const std::string& advice) {
   const std::string words = absl::StrCat("this ", who, " ", what, "; ", advice);
-  if (stream.empty()) return Because("SLOW_SUBSCRIBER", {}, absl::ResourceExhaustedError(words));
-  return Because("SLOW_SUBSCRIBER", {{"stream", stream}}, absl::ResourceExhaustedError(words));
+  if (stream.empty()) return WithReason("SLOW_SUBSCRIBER", {}, absl::ResourceExhaustedError(words));
+  return WithReason("SLOW_SUBSCRIBER", {{"stream", stream}}, absl::ResourceExhaustedError(words));
 }
 
 std::string TookNothing(std::chrono::nanoseconds limit) {
@@ -89,13 +89,14 @@ std::string TookNothing(std::chrono::nanoseconds limit) {
 }
 
 absl::Status TooManyChanges() {
-  return Because("TOO_MANY_CHANGES", {},
-                 absl::UnavailableError("too many changes are waiting already; try again later"));
+  return WithReason(
+      "TOO_MANY_CHANGES", {},
+      absl::UnavailableError("too many changes are waiting already; try again later"));
 }
 
 absl::Status ServerStops() {
-  return Because("SERVER_STOPS", {},
-                 absl::UnavailableError("the server stops; try again once it is back"));
+  return WithReason("SERVER_STOPS", {},
+                    absl::UnavailableError("the server stops; try again once it is back"));
 }
 
 std::string ReasonOf(const absl::Status& status) {

@@ -24,7 +24,7 @@ struct FieldViolation {
 
 /// Adds to `status` a reason, such as "STREAM_NOT_FOUND", and the values in its message. OK stays
 /// OK.
-[[nodiscard]] absl::Status Because(
+[[nodiscard]] absl::Status WithReason(
     std::string_view reason,
     std::initializer_list<std::pair<std::string_view, std::string_view>> values,
     absl::Status status);
@@ -47,7 +47,7 @@ struct FieldViolation {
 /// change.
 [[nodiscard]] absl::Status ServerStops();
 
-/// The reason that Because() set; empty if Because() was not called.
+/// The reason that WithReason() set; empty if WithReason() was not called.
 [[nodiscard]] std::string ReasonOf(const absl::Status& status);
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> ValuesOf(const absl::Status& status);
 [[nodiscard]] std::vector<FieldViolation> FieldViolationsOf(const absl::Status& status);

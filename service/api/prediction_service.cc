@@ -26,8 +26,8 @@ absl::Status NoPredictionYet(const v1::StreamStatus& status) {
   std::string words = absl::StrCat("stream '", status.stream(), "' has no prediction yet");
   if (!hindrance.what.empty()) absl::StrAppend(&words, ", ", hindrance.what);
   if (!hindrance.why.empty()) absl::StrAppend(&words, ": ", hindrance.why);
-  return Because("NO_PREDICTION_YET", {{"stream", status.stream()}},
-                 absl::UnavailableError(absl::StrCat(words, "; try again")));
+  return WithReason("NO_PREDICTION_YET", {{"stream", status.stream()}},
+                    absl::UnavailableError(absl::StrCat(words, "; try again")));
 }
 
 absl::StatusOr<v1::GetLatestResponse> Latest(const StreamRegistry& streams,

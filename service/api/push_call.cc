@@ -92,11 +92,11 @@ void PushCall::Over() {
 
 absl::Status PushCall::SourceGone() const {
   const std::string name = stream_->config().name;
-  return Because("SOURCE_GONE", {{"stream", name}},
-                 absl::UnavailableError(absl::StrCat(
-                     "stream '", name,
-                     "' takes no more frames from this call: it was stopped, deleted, or given "
-                     "another source. Every frame that it took has been told of")));
+  return WithReason("SOURCE_GONE", {{"stream", name}},
+                    absl::UnavailableError(absl::StrCat(
+                        "stream '", name,
+                        "' takes no more frames from this call: it was stopped, deleted, or given "
+                        "another source. Every frame that it took has been told of")));
 }
 
 void PushCall::OnReadDone(bool ok) {
@@ -176,19 +176,19 @@ absl::Status PushCall::TakePlace() {
   const std::string name = stream_->config().name;
   const std::shared_ptr<ingest::PushEntry> entry = stream_->stream->push_entry();
   if (entry == nullptr) {
-    return Because("NOT_PUSHED", {{"stream", name}},
-                   absl::FailedPreconditionError(
-                       absl::StrCat("the frames of stream '", name,
-                                    "' come from its source; only a stream "
-                                    "whose source.uri is push: takes frames from clients")));
+    return WithReason("NOT_PUSHED", {{"stream", name}},
+                      absl::FailedPreconditionError(
+                          absl::StrCat("the frames of stream '", name,
+                                       "' come from its source; only a stream "
+                                       "whose source.uri is push: takes frames from clients")));
   }
   absl::StatusOr<std::unique_ptr<ingest::Pusher>> pusher =
       entry->Enter([outbox = outbox_] { outbox->EndSource(); });
   if (absl::IsUnavailable(pusher.status())) return SourceGone();
   if (!pusher.ok()) {
-    return Because("ALREADY_PUSHED", {{"stream", name}},
-                   absl::FailedPreconditionError(
-                       absl::StrCat("stream '", name, "': ", pusher.status().message())));
+    return WithReason("ALREADY_PUSHED", {{"stream", name}},
+                      absl::FailedPreconditionError(
+                          absl::StrCat("stream '", name, "': ", pusher.status().message())));
   }
   pusher_ = *std::move(pusher);
   parts_ = PartsOf(request_);

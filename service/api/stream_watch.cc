@@ -50,9 +50,9 @@ absl::StatusOr<StreamWatch::Place> StreamWatch::PlaceIn(const StreamEventLog& ev
   Place place{.stream = stream};
   place.cursor = events.Watch(stream, place.now);
   if (!stream.empty() && place.now.empty()) {
-    return Because("STREAM_NOT_FOUND", {{"stream", stream}},
-                   absl::NotFoundError(absl::StrCat("there is no stream '", stream,
-                                                    "'; ListStreams names those there are")));
+    return WithReason("STREAM_NOT_FOUND", {{"stream", stream}},
+                      absl::NotFoundError(absl::StrCat("there is no stream '", stream,
+                                                       "'; ListStreams names those there are")));
   }
   return place;
 }

@@ -50,9 +50,9 @@ absl::Status InferenceStream::Take(const grpc::ByteBuffer& bytes) {
 
 absl::Status InferenceStream::Subscribe(const inference::ModelInferRequest& request) {
   if (reader_ != nullptr) {
-    return Because("ALREADY_SUBSCRIBED", {},
-                   absl::FailedPreconditionError(
-                       "this call is subscribed already; begin another one for another model"));
+    return WithReason("ALREADY_SUBSCRIBED", {},
+                      absl::FailedPreconditionError(
+                          "this call is subscribed already; begin another one for another model"));
   }
   if (request.inputs_size() > 0 || request.raw_input_contents_size() > 0) {
     return InvalidFields({{"inputs",

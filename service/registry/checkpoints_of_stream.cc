@@ -17,7 +17,7 @@ namespace millrace::service {
 
 absl::StatusOr<std::string> CheckpointFolder(const StreamConfig& config) {
   if (std::string folder = FolderOf(config); !folder.empty()) return folder;
-  return Because(
+  return WithReason(
       "NO_CHECKPOINTS_KEPT", {{"stream", config.name}},
       absl::FailedPreconditionError(absl::StrCat(
           "stream '", config.name, "' keeps no checkpoints; set checkpoints.folder to keep some")));
@@ -47,7 +47,7 @@ absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& conf
   }
   std::vector<std::string> names;
   for (const pipeline::CheckpointInfo& info : all) names.push_back(info.name);
-  return Because(
+  return WithReason(
       "CHECKPOINT_NOT_FOUND", {{"stream", config.name}, {"name", name}},
       absl::NotFoundError(absl::StrCat(
           "stream '", config.name, "' has no checkpoint '", name, "'; ",

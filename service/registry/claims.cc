@@ -7,7 +7,7 @@ namespace millrace::service {
 namespace {
 
 absl::Status TooMany(const std::string& name, std::size_t waiting) {
-  return Because(
+  return WithReason(
       "TOO_MANY_CHANGES", {{"stream", name}},
       absl::UnavailableError(absl::StrCat("stream '", name, "': ", waiting,
                                           " changes of it are waiting already; try again later")));

@@ -52,7 +52,7 @@ absl::Status FitsOn(const std::string& device, double budget, const StreamLoad& 
   if (taken == 0 || taken + needed <= budget) return absl::OkStatus();
   const bool cpu = device == kCpu;
   const std::string left = absl::StrFormat("%.2f", std::max(budget - taken, 0.0));
-  return Because(
+  return WithReason(
       "DEVICE_BUDGET_EXCEEDED",
       {{"stream", stream.stream},
        {"device", device},

@@ -75,7 +75,7 @@ absl::StatusOr<HeldMemory> MemoryBudget::Take(const MemoryShare& share, double b
   for (const HeldMemory& other : held) left -= other->bytes;
   if (share.bytes <= left) return Hold(share);
   const std::string still = Amount(std::max(left, 0.0));
-  return Because(
+  return WithReason(
       "DEVICE_BUDGET_EXCEEDED",
       {{"stream", share.stream},
        {"device", "memory"},

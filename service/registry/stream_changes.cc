@@ -22,7 +22,7 @@ namespace millrace::service {
 namespace {
 
 absl::Status WouldForget(const std::string& name) {
-  return Because(
+  return WithReason(
       "WOULD_FORGET", {{"stream", name}},
       absl::FailedPreconditionError(absl::StrCat(
           "stream '", name,
@@ -42,9 +42,9 @@ bool Dead(const CameraStream& stream) { return !stream.running() && !stream.ende
 void EndForChange(CameraStream& stream) {
   const std::string& name = stream.config().name;
   stream.ring().EndWith(
-      Because("STREAM_CHANGED", {{"stream", name}},
-              absl::UnavailableError(
-                  absl::StrCat("stream '", name, "' is made anew by a change; subscribe again"))));
+      WithReason("STREAM_CHANGED", {{"stream", name}},
+                 absl::UnavailableError(absl::StrCat(
+                     "stream '", name, "' is made anew by a change; subscribe again"))));
   stream.Stop();
 }
 
@@ -123,10 +123,10 @@ absl::Status StreamChanges::MakeRoom() {
   const MutexLock lock(mu_);
   const std::size_t count = options_.streams->All().size() + being_made_;
   if (count >= options_.max_streams) {
-    return Because("TOO_MANY_STREAMS", {{"limit", absl::StrCat(options_.max_streams)}},
-                   absl::ResourceExhaustedError(absl::StrCat(
-                       count == 1 ? "there is " : "there are ", Plural(count, "stream"),
-                       ", and no room for more; delete one first")));
+    return WithReason("TOO_MANY_STREAMS", {{"limit", absl::StrCat(options_.max_streams)}},
+                      absl::ResourceExhaustedError(absl::StrCat(
+                          count == 1 ? "there is " : "there are ", Plural(count, "stream"),
+                          ", and no room for more; delete one first")));
   }
   ++being_made_;
   return absl::OkStatus();
@@ -347,10 +347,10 @@ absl::StatusOr<SharedStream> StreamChanges::Find(const Target& target) const {
   }
   const std::string etag = EtagOf(stream->config().entry);
   if (!target.etag.empty() && target.etag != etag) {
-    return Because("ETAG_MISMATCH", {{"stream", target.name}, {"etag", etag}},
-                   absl::AbortedError(absl::StrCat(
-                       "stream '", target.name,
-                       "' was changed by somebody else meanwhile; get it and try again")));
+    return WithReason("ETAG_MISMATCH", {{"stream", target.name}, {"etag", etag}},
+                      absl::AbortedError(absl::StrCat(
+                          "stream '", target.name,
+                          "' was changed by somebody else meanwhile; get it and try again")));
   }
   return stream;
 }

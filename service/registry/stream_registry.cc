@@ -19,14 +19,14 @@ const std::string& NameOf(const SharedStream& stream) { return stream->stream->c
 
 absl::Status NoSuchStream(std::string_view name, const std::vector<SharedStream>& streams) {
   if (streams.empty()) {
-    return Because("STREAM_NOT_FOUND", {{"stream", name}},
-                   absl::NotFoundError("there are no streams; add one with CreateStream"));
+    return WithReason("STREAM_NOT_FOUND", {{"stream", name}},
+                      absl::NotFoundError("there are no streams; add one with CreateStream"));
   }
   std::vector<std::string> names;
   for (const SharedStream& stream : streams)
     names.push_back(absl::StrCat("'", NameOf(stream), "'"));
   const std::string known = ShortList(names);
-  return Because(
+  return WithReason(
       "STREAM_NOT_FOUND", {{"stream", name}},
       absl::NotFoundError(name.empty() ? absl::StrCat("name a stream, one of ", known)
                                        : absl::StrCat("there is no stream '", std::string(name),
@@ -60,10 +60,10 @@ absl::Status StreamRegistry::Add(SharedStream stream) {
 }
 
 absl::Status StreamRegistry::AlreadyExists(const std::string& name) {
-  return Because("STREAM_EXISTS", {{"stream", name}},
-                 absl::AlreadyExistsError(absl::StrCat(
-                     "there is a stream '", name,
-                     "' already; choose another name, or change that one with UpdateStream")));
+  return WithReason("STREAM_EXISTS", {{"stream", name}},
+                    absl::AlreadyExistsError(absl::StrCat(
+                        "there is a stream '", name,
+                        "' already; choose another name, or change that one with UpdateStream")));
 }
 
 absl::Status StreamRegistry::Replace(SharedStream stream) {

@@ -23,11 +23,12 @@ StreamingCalls::~StreamingCalls() {
 absl::Status StreamingCalls::Add(std::shared_ptr<StreamingCall> call) {
   MutexLock lock(mu_);
   if (calls_.size() >= kMax) {
-    return Because("TOO_MANY_SUBSCRIBERS", {{"limit", absl::StrCat(kMax)}},
-                   absl::ResourceExhaustedError(absl::StrCat(
-                       "there are ", kMax,
-                       " subscribers, watchers, downloads and clients that push, and no room for "
-                       "more; end some first")));
+    return WithReason(
+        "TOO_MANY_SUBSCRIBERS", {{"limit", absl::StrCat(kMax)}},
+        absl::ResourceExhaustedError(
+            absl::StrCat("there are ", kMax,
+                         " subscribers, watchers, downloads and clients that push, and no room for "
+                         "more; end some first")));
   }
   StreamingCall* const key = call.get();
   calls_.emplace(key, std::move(call));

@@ -39,13 +39,13 @@ constexpr int kMostRequestBytes = 32 << 20;
 constexpr std::size_t kMostLargeOnes = 16;
 
 absl::Status TooManyQuestions() {
-  return Because("TOO_MANY_QUESTIONS", {},
-                 absl::UnavailableError("too many predictions are waiting already; try again"));
+  return WithReason("TOO_MANY_QUESTIONS", {},
+                    absl::UnavailableError("too many predictions are waiting already; try again"));
 }
 
 absl::Status TooManyLabels() {
-  return Because("TOO_MANY_LABELS", {},
-                 absl::UnavailableError("too many labels are waiting already; try again"));
+  return WithReason("TOO_MANY_LABELS", {},
+                    absl::UnavailableError("too many labels are waiting already; try again"));
 }
 
 int Milliseconds(milliseconds time) { return static_cast<int>(time.count()); }

@@ -22,13 +22,14 @@ std::string RateAdvice(double learning_rate) {
 
 absl::Status GivenUp(const std::string& stream, double learning_rate) {
   const std::string advice = RateAdvice(learning_rate);
-  return Because("NOT_LEARNING", {{"stream", stream}, {"state", "given up"}},
-                 absl::FailedPreconditionError(absl::StrCat(
-                     "learning is given up: the weights went wrong too often in a row, each time "
-                     "with half the learning rate; the learner predicts with the last that were "
-                     "good; ",
-                     advice.empty() ? "set a lower model.learning_rate" : advice,
-                     ", or resume it to try once more")));
+  return WithReason(
+      "NOT_LEARNING", {{"stream", stream}, {"state", "given up"}},
+      absl::FailedPreconditionError(
+          absl::StrCat("learning is given up: the weights went wrong too often in a row, each time "
+                       "with half the learning rate; the learner predicts with the last that were "
+                       "good; ",
+                       advice.empty() ? "set a lower model.learning_rate" : advice,
+                       ", or resume it to try once more")));
 }
 
 void LearnerLifecycle::Begin() {
@@ -93,14 +94,14 @@ LearnerState LearnerLifecycle::StateIn(LearnerState mode) const {
 absl::Status LearnerLifecycle::Alive() const {
   const MutexLock lock(mu_);
   if (!failure_.ok()) {
-    return Because("LEARNER_FAILED", {{"stream", stream_}},
-                   absl::FailedPreconditionError(
-                       absl::StrCat("nothing is learned any more: ", failure_.message())));
+    return WithReason("LEARNER_FAILED", {{"stream", stream_}},
+                      absl::FailedPreconditionError(
+                          absl::StrCat("nothing is learned any more: ", failure_.message())));
   }
   if (phase_ == Phase::kRunning) return absl::OkStatus();
-  return Because("STREAM_ENDED", {{"stream", stream_}},
-                 absl::FailedPreconditionError(
-                     absl::StrCat("stream '", stream_, "' has ended and learns no more")));
+  return WithReason("STREAM_ENDED", {{"stream", stream_}},
+                    absl::FailedPreconditionError(
+                        absl::StrCat("stream '", stream_, "' has ended and learns no more")));
 }
 
 void LearnerLifecycle::Notify(LearnerState state, const absl::Status& cause) {

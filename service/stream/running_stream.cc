@@ -195,10 +195,11 @@ void RunningStream::SetPace(const ingest::SourceOptions& source) {
 
 absl::Status RunningStream::TakesLabels() const {
   if (labels_ == nullptr) {
-    return Because("LEARNS_WITHOUT_LABELS", {{"stream", options_.config.name}},
-                   absl::FailedPreconditionError(absl::StrCat(
-                       "stream '", options_.config.name,
-                       "' learns without labels; set model.task to classification or regression")));
+    return WithReason(
+        "LEARNS_WITHOUT_LABELS", {{"stream", options_.config.name}},
+        absl::FailedPreconditionError(absl::StrCat(
+            "stream '", options_.config.name,
+            "' learns without labels; set model.task to classification or regression")));
   }
   return lifecycle_.Alive();
 }
@@ -229,7 +230,7 @@ absl::Status RunningStream::Learning() const {
     return GivenUp(options_.config.name, learner_->learning_rate());
   }
   const std::string state(Name(mode));
-  return Because(
+  return WithReason(
       "NOT_LEARNING", {{"stream", options_.config.name}, {"state", state}},
       absl::FailedPreconditionError(absl::StrCat(
           "the learner is ", state, ": no weights prove good meanwhile; resume it first")));
@@ -267,8 +268,8 @@ absl::Status RunningStream::ReplaceSource(const ingest::SourceOptions& source) {
 absl::StatusOr<Prediction> RunningStream::Predict(
     std::span<const std::shared_ptr<const ingest::Picture>> pictures) {
   if (const absl::Status alive = lifecycle_.status(); !alive.ok()) {
-    return Because("LEARNER_FAILED", {{"stream", options_.config.name}},
-                   absl::FailedPreconditionError(alive.message()));
+    return WithReason("LEARNER_FAILED", {{"stream", options_.config.name}},
+                      absl::FailedPreconditionError(alive.message()));
   }
   MILLRACE_CHECK(pictures.size() == static_cast<std::size_t>(pictures_per_sample()));
   MILLRACE_ASSIGN_OR_RETURN(pipeline::ModelPrediction model,

@@ -16,8 +16,9 @@ constexpr int kUsualDepth = 16;
 constexpr int kMaxDepth = 256;
 
 absl::Status OutOfRange(const std::string& why, const ServedStream& served) {
-  return Because("RESUME_POINT_GONE", {{"run_id", served.run_id}},
-                 absl::OutOfRangeError(absl::StrCat(why, "; subscribe anew, to what comes next")));
+  return WithReason(
+      "RESUME_POINT_GONE", {{"run_id", served.run_id}},
+      absl::OutOfRangeError(absl::StrCat(why, "; subscribe anew, to what comes next")));
 }
 
 /// The largest depth of a reader: predictions with flow or outputs, and pictures, in

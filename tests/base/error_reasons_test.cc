@@ -38,9 +38,9 @@ std::string CodeOf(const std::string& name) {
   return code;
 }
 
-/// Adds the reasons that `source` gives to Because(), each with the next status.
+/// Adds the reasons that `source` gives to WithReason(), each with the next status.
 void AddReasonsIn(const std::string& source, Reasons& reasons) {
-  const std::regex given(R"re(\bBecause\(\s*"([A-Z_]+)")re");
+  const std::regex given(R"re(\bWithReason\(\s*"([A-Z_]+)")re");
   const std::regex status(R"(absl::(\w+)Error\()");
   for (auto at = std::sregex_iterator(source.begin(), source.end(), given);
        at != std::sregex_iterator(); ++at) {

@@ -22,7 +22,7 @@ using ::testing::StartsWith;
 
 TEST(StatusTest, AShortErrorIsSaidAsItIs) {
   const grpc::Status status = ToGrpcStatus(
-      Because("STREAM_NOT_FOUND", {{"stream", "gate"}}, absl::NotFoundError("no gate")));
+      WithReason("STREAM_NOT_FOUND", {{"stream", "gate"}}, absl::NotFoundError("no gate")));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(status.error_message(), "no gate");
   const ErrorDetails details = DetailsOf(status);

@@ -21,8 +21,8 @@ TEST(ExitCodesTest, SayWhoseFaultItWas) {
 TEST(ExitCodesTest, WhatIsFullWithoutAGpuIsNoneOfItsFailures) {
   EXPECT_EQ(ExitCodeOf(absl::ErrnoToStatus(ENOSPC, "summary.json")), 1);
   EXPECT_EQ(ExitCodeOf(absl::ErrnoToStatus(EMFILE, "summary.json")), 1);
-  EXPECT_EQ(ExitCodeOf(Because("DEVICE_BUDGET_EXCEEDED", {{"device", "cpu"}},
-                               absl::ResourceExhaustedError("2 cores are needed"))),
+  EXPECT_EQ(ExitCodeOf(WithReason("DEVICE_BUDGET_EXCEEDED", {{"device", "cpu"}},
+                                  absl::ResourceExhaustedError("2 cores are needed"))),
             1);
 }
 
