@@ -29,7 +29,7 @@ absl::Status Required(const std::string& stream) {
 
 /// "changed source.max_fps, model.seed": keys only, because values may be secret.
 std::string WhatChanged(const StreamConfig& before, const StreamConfig& after) {
-  const std::vector<std::string> keys = DifferingKeys(before.in_force, after.in_force);
+  const std::vector<std::string> keys = DifferingKeys(before.effective, after.effective);
   if (keys.empty()) return "sent its configuration again, which says what it said";
   return absl::StrCat("changed ", absl::StrJoin(keys, ", "));
 }

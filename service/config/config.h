@@ -54,7 +54,7 @@ struct StreamConfig {
   std::string entry = "{}";
   /// The effective settings as JSON, the entry's and the defaults. Equal for streams with equal
   /// settings, however their entries are written. An empty object if no entry was read.
-  std::string in_force = "{}";
+  std::string effective = "{}";
   /// Base of the relative paths in the entry: the configuration file's folder, even if a client
   /// wrote the entry. Empty: the working folder.
   std::string folder = {};

@@ -136,9 +136,9 @@ bool CanChangeWhileItLearns(std::string_view key) {
   return IsOfSource(key) || SectionOf(key) == "learning" || key == "model.learning_rate";
 }
 
-std::vector<std::string> DifferingKeys(const std::string& in_force, const std::string& other) {
+std::vector<std::string> DifferingKeys(const std::string& effective, const std::string& other) {
   std::vector<std::string> keys;
-  AddDiffering(json::parse(in_force), json::parse(other), "", keys);
+  AddDiffering(json::parse(effective), json::parse(other), "", keys);
   return keys;
 }
 

@@ -33,8 +33,8 @@ inline constexpr std::int64_t kMostExact = (std::int64_t{1} << 53) - 1;
 [[nodiscard]] bool SameEntry(const std::string& entry, const std::string& other);
 
 /// The keys, such as "model.network", whose values differ. Both arguments are effective settings
-/// (StreamConfig::in_force) of streams or of whole files.
-[[nodiscard]] std::vector<std::string> DifferingKeys(const std::string& in_force,
+/// (StreamConfig::effective) of streams or of whole files.
+[[nodiscard]] std::vector<std::string> DifferingKeys(const std::string& effective,
                                                      const std::string& other);
 
 /// `entry` with the sections of `keys` (such as "model" for "model.network") replaced by those of

@@ -142,7 +142,7 @@ std::string PrintConfig(const Config& config) {
   file["version"] = 1;
   file["streams"] = Json::array();
   for (const StreamConfig& stream : config.streams) {
-    Json now = Json::parse(stream.in_force);
+    Json now = Json::parse(stream.effective);
     now["source"]["uri"] = ingest::WithoutCredentials(stream.source.uri);
     file["streams"].push_back(std::move(now));
   }

@@ -445,7 +445,7 @@ void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   ReadStreamKeys(entry, stream);
   if (entry.describes()) return;
   ChooseKind(stream);
-  stream.in_force = ConfigShape::Dump(DescribeStream(stream));
+  stream.effective = ConfigShape::Dump(DescribeStream(stream));
   ChooseStages(stream);
   CheckSchedule(entry, stream);
   if (IsOfLabels(stream.task)) {

@@ -29,7 +29,7 @@ bool SameCamera(const ingest::SourceOptions& source, const ingest::SourceOptions
 
 /// An equal entry is not enough, because the defaults for all streams may have changed.
 bool AsItWas(const StreamConfig& before, const StreamConfig& now) {
-  return before.entry == now.entry && before.in_force == now.in_force;
+  return before.entry == now.entry && before.effective == now.effective;
 }
 
 /// Whether the stream starts even if it exceeds the budget.

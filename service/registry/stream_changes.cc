@@ -174,7 +174,7 @@ absl::StatusOr<SharedStream> StreamChanges::Update(Target target, const Next& ne
   const StreamConfig now = old->config();
   MILLRACE_ASSIGN_OR_RETURN(const StreamConfig config, next(now));
   const bool dead = Dead(*old->stream);
-  if (!dead && SameEntry(config.entry, now.entry) && config.in_force == now.in_force) return old;
+  if (!dead && SameEntry(config.entry, now.entry) && config.effective == now.effective) return old;
   if (const auto changed = ChangeWhileItLearns(*old, config)) {
     MILLRACE_RETURN_IF_ERROR(*changed);
     return old;
@@ -188,7 +188,7 @@ absl::StatusOr<SharedStream> StreamChanges::Update(Target target, const Next& ne
 // Changes the learner first, because that change can be rolled back.
 std::optional<absl::Status> StreamChanges::ChangeWhileItLearns(ServedStream& served,
                                                                const StreamConfig& config) const {
-  const std::vector<std::string> keys = DifferingKeys(served.config().in_force, config.in_force);
+  const std::vector<std::string> keys = DifferingKeys(served.config().effective, config.effective);
   const bool can = served.stream->running() && std::ranges::all_of(keys, CanChangeWhileItLearns);
   if (!can) return std::nullopt;
   const LearnerChange learning = LearnerChangeOf(keys, config);

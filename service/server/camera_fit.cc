@@ -154,7 +154,7 @@ std::optional<StreamConfig> CameraFit::Correct(const StreamConfig& now,
   if (!written) return std::nullopt;
   const StreamConfig as_made = FitTo(UsualCamera(), *written);
   // Meanwhile a change has kept the learner: it changed the source, the rate or the policy.
-  if (written->in_force != now.in_force) written = WithoutTokens(now);
+  if (written->effective != now.effective) written = WithoutTokens(now);
   StreamConfig fitted = FitTo(facts, *written);
   if (SameFit(as_made, fitted)) return std::nullopt;
   return fitted;

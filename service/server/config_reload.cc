@@ -47,9 +47,9 @@ void Log(const ReloadOutcome& outcome) {
 /// Applies the differences between the file's `before` and `next` to the stream's current `now`.
 absl::StatusOr<StreamConfig> Applied(const StreamConfig& before, const StreamConfig& next,
                                      const StreamConfig& defaults, const StreamConfig& now) {
-  if (now.in_force == before.in_force) return next;
+  if (now.effective == before.effective) return next;
   const std::string entry =
-      WithSectionsOf(now.entry, next.entry, DifferingKeys(before.in_force, next.in_force));
+      WithSectionsOf(now.entry, next.entry, DifferingKeys(before.effective, next.effective));
   absl::StatusOr<StreamConfig> applied = ParseStreamEntry(entry, next.name, defaults);
   if (!applied.ok()) {
     return absl::FailedPreconditionError(
@@ -152,7 +152,7 @@ void ConfigReload::DeleteStreams(const Config& next, ReloadOutcome& outcome) {
 void ConfigReload::ChangeStreams(const Config& next, ReloadOutcome& outcome) {
   for (StreamConfig& before : config_.streams) {
     const auto stream = std::ranges::find(next.streams, before.name, &StreamConfig::name);
-    if (stream == next.streams.end() || stream->in_force == before.in_force) continue;
+    if (stream == next.streams.end() || stream->effective == before.effective) continue;
     if (options_.stop.stop_requested()) return;
     const LogAbout about(stream->name);
     absl::Status status = Change(before, *stream, next.defaults);
@@ -181,8 +181,8 @@ absl::Status ConfigReload::Change(const StreamConfig& before, const StreamConfig
   bool by_clients = false;
   const auto apply = [&](const StreamConfig& now) -> absl::StatusOr<StreamConfig> {
     MILLRACE_ASSIGN_OR_RETURN(StreamConfig applied, Applied(before, next, defaults, now));
-    keys = DifferingKeys(now.in_force, applied.in_force);
-    by_clients = now.in_force != before.in_force;
+    keys = DifferingKeys(now.effective, applied.effective);
+    by_clients = now.effective != before.effective;
     return applied;
   };
   const absl::Status status =
@@ -193,7 +193,7 @@ absl::Status ConfigReload::Change(const StreamConfig& before, const StreamConfig
     spdlog::info(
         "stream '{}': clients have changed it; what the file says otherwise now holds as it "
         "says: {}",
-        next.name, absl::StrJoin(DifferingKeys(before.in_force, next.in_force), ", "));
+        next.name, absl::StrJoin(DifferingKeys(before.effective, next.effective), ", "));
   }
   return status;
 }

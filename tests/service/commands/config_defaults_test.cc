@@ -80,7 +80,7 @@ TEST(ConfigDefaultsTest, WhatIsPrintedHoldsTheSame) {
   const std::string printed = PrintConfig(*ParseConfig(text, "c"));
   EXPECT_THAT(printed, HasSubstr("\n      # input: not set\n"));
   EXPECT_THAT(printed, HasSubstr("\n      kind: auto\n"));
-  EXPECT_EQ(Parsed(printed).in_force, Parsed(text).in_force);
+  EXPECT_EQ(Parsed(printed).effective, Parsed(text).effective);
   const std::string cold = Stream("source: {uri: 'test:'}, model: {weights: none}");
   EXPECT_THAT(PrintConfig(*ParseConfig(cold, "c")), HasSubstr("\n      weights: none\n"));
 }

@@ -59,7 +59,7 @@ TEST(ConfigPathsTest, AClientsEntryMeansTheSameAsInTheFile) {
   for (const StreamConfig& stream : config->streams) {
     const auto again = ParseStreamEntry(stream.entry, "config", config->defaults);
     ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(again->in_force, stream.in_force);
+    EXPECT_EQ(again->effective, stream.effective);
     EXPECT_EQ(again->entry, stream.entry);
     EXPECT_EQ(again->source.uri, stream.source.uri);
   }

@@ -79,7 +79,7 @@ Config Parse(const std::string& text) {
 std::vector<std::string> StreamsInForce(const Config& config) {
   std::vector<std::string> streams;
   for (const StreamConfig& stream : config.streams) {
-    streams.push_back(stream.in_force);
+    streams.push_back(stream.effective);
   }
   return streams;
 }

@@ -212,7 +212,7 @@ TEST_F(InferenceStreamTest, EndsUnavailableWhenTheStreamIsMadeAnew) {
   AwaitSubscribers(1);
   StreamConfig config = Served("street")->config();
   config.entry = R"({"name":"street","model":{"seed":1}})";
-  config.in_force = config.entry;
+  config.effective = config.entry;
   ASSERT_TRUE(changes_.Update({.name = "street"}, config, /*allow_reset=*/true).ok());
   EXPECT_FALSE(streaming.Next());
   const grpc::Status status = streaming.End();

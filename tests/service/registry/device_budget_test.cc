@@ -355,7 +355,7 @@ TEST_F(BudgetGateTest, OneOfTheSameEntryThatAnotherDefaultMakesDearerIsAsked) {
   pipeline::LearnerDescription dearer = learner_;
   dearer.stages[0].forward_ms += 100;
   EXPECT_TRUE(gate.Admit(changed, dearer).ok()) << "as it was";
-  changed.in_force = R"({"name": "gate", "model": {"input": [640, 480]}})";
+  changed.effective = R"({"name": "gate", "model": {"input": [640, 480]}})";
   EXPECT_FALSE(gate.Admit(changed, dearer).ok());
   streams_.Stop();
 }

@@ -111,7 +111,7 @@ TEST_F(SubscriptionTest, EndsUnavailableWhenTheStreamIsMadeAnew) {
   Subscriber subscriber(*channel_, To("street"));
   StreamConfig config = Served("street")->config();
   config.entry = R"({"name":"street","model":{"seed":1}})";
-  config.in_force = config.entry;
+  config.effective = config.entry;
   ASSERT_TRUE(changes_.Update({.name = "street"}, config, /*allow_reset=*/true).ok());
   EXPECT_FALSE(subscriber.Next());
   const grpc::Status status = subscriber.Finish();
