@@ -30,9 +30,9 @@ struct Totals {
 
 Totals TotalsOf(const StreamSummary& stream) {
   return {.frames = stream.snapshot.frames,
-          .rate_in = stream.figures.rate_in,
-          .rate_out = stream.figures.rate_out,
-          .delays = stream.figures.delays,
+          .rate_in = stream.stats.rate_in,
+          .rate_out = stream.stats.rate_out,
+          .delays = stream.stats.delays,
           .loss = stream.snapshot.recent.loss,
           .loss_no_motion = stream.snapshot.recent.loss_no_motion};
 }
@@ -46,9 +46,9 @@ Totals TotalsOf(std::span<const StreamSummary> streams) {
     totals.frames.predicted += frames.predicted;
     totals.frames.in_flight += frames.in_flight;
     for (std::size_t i = 0; i < kDropReasons; ++i) totals.frames.dropped[i] += frames.dropped[i];
-    totals.rate_in += stream.figures.rate_in;
-    totals.rate_out += stream.figures.rate_out;
-    totals.delays.Add(stream.figures.delays);
+    totals.rate_in += stream.stats.rate_in;
+    totals.rate_out += stream.stats.rate_out;
+    totals.delays.Add(stream.stats.delays);
     totals.loss += share * stream.snapshot.recent.loss;
     totals.loss_no_motion += share * stream.snapshot.recent.loss_no_motion;
   }
@@ -137,7 +137,7 @@ json WindowJson(const std::optional<pipeline::ScoreWindow>& window) {
 
 /// Means of the loss terms, without their weights.
 json LossTermsJson(const StreamSummary& stream) {
-  const RunFigures& run = stream.figures;
+  const RunStats& run = stream.stats;
   if (run.loss_term_sums.empty()) return nullptr;
   json terms = json::object();
   const auto names = pipeline::FlowLossTerms(stream.loss);
@@ -166,15 +166,15 @@ json StreamJson(const StreamSummary& stream) {
   result["labels"] = LabelsJson(stream.snapshot.labels);
   result["update_every"] = stream.snapshot.update_every;
   result["rate_plan"] = RatePlanJson(stream.learner.rate_plan);
-  result["seconds"] = stream.figures.seconds;
+  result["seconds"] = stream.stats.seconds;
   result["loss_terms"] = LossTermsJson(stream);
-  result["scores"] = {{"whole", ScoresJson(stream.figures.scores)},
-                      {"window", WindowJson(stream.figures.window)}};
+  result["scores"] = {{"whole", ScoresJson(stream.stats.scores)},
+                      {"window", WindowJson(stream.stats.window)}};
   return result;
 }
 
 // Prequential quality: each prediction was scored before the model learned from its frame.
-std::string ScoresText(const RunFigures& run) {
+std::string ScoresText(const RunStats& run) {
   if (run.scores.loss_no_motion <= 0) return "";
   const pipeline::ScoreSummary& whole = run.scores;
   std::string text = absl::StrCat("  scores    ", ExplainedText(whole.loss, whole.loss_no_motion),
@@ -265,7 +265,7 @@ std::string TitleOf(const StreamSummary& stream) {
   const FrameCounts& frames = stream.snapshot.frames;
   if (frames.predicted > 0) {
     return absl::StrFormat("%s: %s in %.1f s", stream.snapshot.name,
-                           Plural(frames.predicted, "prediction"), stream.figures.seconds);
+                           Plural(frames.predicted, "prediction"), stream.stats.seconds);
   }
   const std::string why(stream.snapshot.source.cause.message());
   return absl::StrCat(stream.snapshot.name,
@@ -280,7 +280,7 @@ std::string StreamText(const StreamSummary& stream) {
                   " predicted + ", frames.dropped_in_all(), " dropped", DroppedText(frames), " + ",
                   frames.in_flight, " in flight\n");
   if (frames.predicted == 0) return text;
-  const RunFigures& run = stream.figures;
+  const RunStats& run = stream.stats;
   absl::StrAppendFormat(&text, "  rate      %.2f/s in, %.2f/s out\n", run.rate_in, run.rate_out);
   absl::StrAppendFormat(&text, "  delay     %.0f ms, p99 %.0f ms\n",
                         run.delays.QuantileSeconds(0.5) * 1e3,
@@ -297,7 +297,7 @@ std::string StreamText(const StreamSummary& stream) {
 
 StreamSummary Summarise(const ServedStream& served) {
   return {.snapshot = served.stream->Snapshot(),
-          .figures = served.record->Figures(),
+          .stats = served.record->Stats(),
           .learner = *served.stream->learner(),
           .loss = served.stream->config().learner.loss};
 }

@@ -13,7 +13,7 @@ namespace millrace::service {
 /// The results of one stream, read after the stream was stopped.
 struct StreamSummary {
   StreamSnapshot snapshot;
-  RunFigures figures;
+  RunStats stats;
   pipeline::LearnerDescription learner;
   /// The loss; `figures` has the sums of its terms.
   pipeline::FlowLossOptions loss = {};

@@ -7,7 +7,7 @@ StreamReadings ReadStreams(const StreamRegistry& streams) {
   for (const SharedStream& served : streams.All()) {
     readings.push_back({.run_id = served->run_id,
                         .snapshot = served->stream->Snapshot(),
-                        .figures = served->record->Figures(),
+                        .stats = served->record->Stats(),
                         .delays = served->record->DelayMetric(),
                         .learner = served->stream->learner(),
                         .compared = served->stream->config().scores.compare_with != "none",

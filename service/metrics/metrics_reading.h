@@ -15,7 +15,7 @@ struct StreamReading {
   /// ServedStream::run_id: a recreated stream gets a new id and counts from 0 again.
   std::string run_id;
   StreamSnapshot snapshot;
-  RunFigures figures;
+  RunStats stats;
   prometheus::ClientMetric delays;
   std::shared_ptr<const pipeline::LearnerDescription> learner;
   /// Its predictions are compared with a method that does not learn.

@@ -116,7 +116,7 @@ void AppendFrames(const StreamReadings& readings, Families& families) {
 // the start.
 double Gain(const StreamReading& reading) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  const auto& window = reading.figures.window;
+  const auto& window = reading.stats.window;
   return window ? window->summary.gain().value_or(kNone) : kNone;
 }
 
@@ -124,13 +124,13 @@ void AppendLosses(const StreamReadings& readings, Families& families) {
   families.push_back(Counted("millrace_pipeline_loss_total",
                              "Sum of the losses of all finite predictions. Its rate over that of "
                              "millrace_pipeline_loss_no_motion_total is the ratio of any window.",
-                             readings, [](const auto& r) { return r.figures.loss_sum; }));
+                             readings, [](const auto& r) { return r.stats.loss_sum; }));
   families.push_back(Counted("millrace_pipeline_loss_no_motion_total",
                              "Sum of the losses of no motion on the same frames; not of streams "
                              "that learn from labels.",
                              readings, [](const auto& r) -> std::optional<double> {
                                if (OfLabels(r)) return std::nullopt;
-                               return r.figures.loss_no_motion_sum;
+                               return r.stats.loss_no_motion_sum;
                              }));
   families.push_back(PerStream(
       "millrace_pipeline_window_gain_ratio",

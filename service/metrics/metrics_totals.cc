@@ -51,7 +51,7 @@ constexpr std::array kTotals = {
           [](const StreamReading& r) { return static_cast<double>(r.subscribers.cut_off); }},
     Total{"millrace_pipeline_predictions_not_finite_total",
           "Predictions with a value that is not finite. The model does not learn from them.",
-          [](const StreamReading& r) { return static_cast<double>(r.figures.not_finite); }},
+          [](const StreamReading& r) { return static_cast<double>(r.stats.not_finite); }},
     Total{"millrace_pipeline_gradients_not_finite_total",
           "Gradients that were not finite, or they or a weight too large to stay so: where they "
           "came up, and in the stages before, nothing was learned from the frame.",

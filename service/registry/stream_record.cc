@@ -103,18 +103,18 @@ void StreamRecord::CloseSecond() {
   open_ = {};
 }
 
-RunFigures StreamRecord::Figures() const {
+RunStats StreamRecord::Stats() const {
   MutexLock lock(mu_);
-  RunFigures figures = sums_;
-  figures.scores = scores_.whole();
+  RunStats stats = sums_;
+  stats.scores = scores_.whole();
   if (first_.has_value()) {
-    figures.rate_in = Rate(static_cast<double>(last_.frame_number - first_->frame_number),
-                           last_.arrival - first_->arrival);
-    figures.rate_out =
+    stats.rate_in = Rate(static_cast<double>(last_.frame_number - first_->frame_number),
+                         last_.arrival - first_->arrival);
+    stats.rate_out =
         Rate(static_cast<double>(sums_.predictions - 1), last_.emission - first_->emission);
-    figures.seconds = Seconds(last_.emission - first_->arrival).count();
+    stats.seconds = Seconds(last_.emission - first_->arrival).count();
   }
-  return figures;
+  return stats;
 }
 
 std::uint64_t StreamRecord::predictions() const {

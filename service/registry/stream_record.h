@@ -33,7 +33,7 @@ struct LossPoint {
 };
 
 /// The statistics of one stream's run so far.
-struct RunFigures {
+struct RunStats {
   std::uint64_t predictions = 0;
   /// Predictions with a non-finite value. Their losses are in no sum.
   std::uint64_t not_finite = 0;
@@ -67,7 +67,7 @@ class StreamRecord {
   /// Records one prediction; set as CameraStream::Options::observe.
   void Record(const Prediction& prediction) ABSL_LOCKS_EXCLUDED(mu_);
 
-  [[nodiscard]] RunFigures Figures() const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] RunStats Stats() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::uint64_t predictions() const ABSL_LOCKS_EXCLUDED(mu_);
   /// The delays as a Prometheus histogram.
   [[nodiscard]] prometheus::ClientMetric DelayMetric() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -106,7 +106,7 @@ class StreamRecord {
   const std::chrono::nanoseconds start_;
 
   mutable Mutex mu_;
-  RunFigures sums_ ABSL_GUARDED_BY(mu_);
+  RunStats sums_ ABSL_GUARDED_BY(mu_);
   pipeline::ScoreWindows scores_ ABSL_GUARDED_BY(mu_);
   StreamTime stream_time_ ABSL_GUARDED_BY(mu_);
   std::optional<Moment> first_ ABSL_GUARDED_BY(mu_);

@@ -144,13 +144,13 @@ StreamSnapshot RunningStream::Snapshot() const {
     return waiting + in_flight_.size();
   });
   const nanoseconds now = options_.clock->Now();
-  const RecentFigures::Values figures = figures_.At(now, source_->next_number());
-  snapshot.frames_per_second_in = figures.frames_per_second_in;
-  snapshot.predictions_per_second = figures.predictions_per_second;
-  snapshot.delay_p50_s = figures.delay_p50_s;
-  snapshot.delay_p99_s = figures.delay_p99_s;
-  snapshot.recent = figures.learning;
-  snapshot.loads = figures_.LoadsAt(now, learner_->worked());
+  const RecentStats::Values stats = stats_.At(now, source_->next_number());
+  snapshot.frames_per_second_in = stats.frames_per_second_in;
+  snapshot.predictions_per_second = stats.predictions_per_second;
+  snapshot.delay_p50_s = stats.delay_p50_s;
+  snapshot.delay_p99_s = stats.delay_p99_s;
+  snapshot.recent = stats.learning;
+  snapshot.loads = stats_.LoadsAt(now, learner_->worked());
   snapshot.updates = learner_->updates();
   snapshot.learning_rate = learner_->learning_rate();
   snapshot.policy = controls_.policy();
@@ -337,8 +337,8 @@ void RunningStream::ReportGivingUp() {
 void RunningStream::Handle(const ingest::Frame& frame) {
   frames_ = frame.number + 1;
   epochs_ = frame.epoch + 1;
-  figures_.RecordArrival(frame);
-  figures_.RecordWork(learner_->worked(), options_.clock->Now());
+  stats_.RecordArrival(frame);
+  stats_.RecordWork(learner_->worked(), options_.clock->Now());
   if (rate_) rate_->OnFrame(frame, source_->dropped());
   PushedFrame* const pushed = PushedFrameOf(frame.loss_observer);
   if (pushed != nullptr) pushed->Numbered(frame.number);
@@ -436,7 +436,7 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
                                       {.now = now, .next_number = source_->next_number()});
   if (options_.compare) described.comparison = options_.compare(described);
   auto prediction = std::make_shared<const Prediction>(std::move(described));
-  figures_.RecordPrediction(*prediction, now);
+  stats_.RecordPrediction(*prediction, now);
   if (options_.observe) options_.observe(*prediction);
   ring_.Publish(prediction);
   if (PushedFrame* const pushed = PushedFrameOf(loss_observer))

@@ -39,7 +39,7 @@
 #include "service/frames/frames_in_flight.h"
 #include "service/frames/prediction.h"
 #include "service/frames/prediction_ring.h"
-#include "service/frames/recent_figures.h"
+#include "service/frames/recent_stats.h"
 #include "service/overload/overload_watch.h"
 #include "service/stream/active_source_state.h"
 #include "service/stream/camera_stream.h"
@@ -145,7 +145,7 @@ class RunningStream final : public CameraStream {
   PredictionRing ring_;
   FrameLedger ledger_;
   FramesInFlight in_flight_;
-  RecentFigures figures_;
+  RecentStats stats_;
   std::atomic<bool> stopping_ = false;
   ActiveSourceState source_state_;
   LearnerControls controls_;

@@ -96,8 +96,8 @@ TEST(SummaryJsonTest, SaysWhatPredictionsWereWorth) {
   EXPECT_THAT(SummaryText(alone),
               HasSubstr("  scores    explains 26 % of the motion over the whole run\n"));
 
-  stream.figures.scores.loss_reference = 0.025;
-  stream.figures.window = pipeline::ScoreWindow{
+  stream.stats.scores.loss_reference = 0.025;
+  stream.stats.window = pipeline::ScoreWindow{
       .start = std::chrono::seconds(60),
       .summary = {.predictions = 4, .loss = 0.03, .loss_no_motion = 0.05, .loss_p90 = 0.04}};
   const std::vector<StreamSummary> compared = {stream};
@@ -167,7 +167,7 @@ TEST(SummaryTextTest, ShowsTheIdentityAndTheReasons) {
 // It was "0 predictions in 0.0 s", however long the camera had been away.
 TEST(SummaryTextTest, OfACameraThatNeverCameSaysWhy) {
   StreamSummary stream = LearnedStream("gate");
-  stream.figures = {};
+  stream.stats = {};
   stream.snapshot.frames = {};
   stream.snapshot.source.state = ingest::SourceState::kStopped;
   stream.snapshot.source.cause = absl::UnavailableError("rtsp://camera/1: no route to host");

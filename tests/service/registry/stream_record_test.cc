@@ -46,16 +46,16 @@ TEST(StreamRecordScoresTest, WindowsGoOnOverEpochs) {
   const FakeClock clock;
   StreamRecord record(clock, clock.Now(), seconds(10));
   for (int i = 0; i < 8; ++i) record.Record(At(0, seconds(100 + i), 0.5F));
-  EXPECT_FALSE(record.Figures().window.has_value()) << "it is not full";
+  EXPECT_FALSE(record.Stats().window.has_value()) << "it is not full";
   // A new session, whose clock begins at 3: five of its seconds end the first window.
   for (int i = 0; i < 5; ++i) record.Record(At(1, seconds(3 + i), 0.25F));
-  const RunFigures figures = record.Figures();
-  ASSERT_TRUE(figures.window.has_value());
-  EXPECT_EQ(figures.window->start, seconds(100));
-  EXPECT_EQ(figures.window->summary.predictions, 11);
-  EXPECT_NEAR(figures.window->summary.loss, (8 * 0.5 + 3 * 0.25) / 11, 1e-9);
-  EXPECT_EQ(figures.scores.predictions, 13);
-  EXPECT_FALSE(figures.scores.gain().has_value()) << "there is nothing to compare with";
+  const RunStats stats = record.Stats();
+  ASSERT_TRUE(stats.window.has_value());
+  EXPECT_EQ(stats.window->start, seconds(100));
+  EXPECT_EQ(stats.window->summary.predictions, 11);
+  EXPECT_NEAR(stats.window->summary.loss, (8 * 0.5 + 3 * 0.25) / 11, 1e-9);
+  EXPECT_EQ(stats.scores.predictions, 13);
+  EXPECT_FALSE(stats.scores.gain().has_value()) << "there is nothing to compare with";
 }
 
 TEST(StreamRecordScoresTest, ComparisonJudgesBothAlike) {
@@ -64,17 +64,17 @@ TEST(StreamRecordScoresTest, ComparisonJudgesBothAlike) {
   Prediction prediction = At(0, seconds(0), 0.9F);
   prediction.comparison = {.loss = 0.6, .loss_no_motion = 1, .loss_reference = 0.5};
   record.Record(prediction);
-  const pipeline::ScoreSummary scores = record.Figures().scores;
+  const pipeline::ScoreSummary scores = record.Stats().scores;
   EXPECT_NEAR(scores.loss, 0.6, 1e-9);
   EXPECT_NEAR(*scores.loss_reference, 0.5, 1e-9);
   EXPECT_NEAR(*scores.gain(), 0.8, 1e-9);
 }
 
 TEST_F(StreamRecordTest, HasNoRatesBeforeTheSecondPrediction) {
-  EXPECT_EQ(record_.Figures().rate_in, 0);
+  EXPECT_EQ(record_.Stats().rate_in, 0);
   Record(0);
-  EXPECT_EQ(record_.Figures().rate_in, 0);
-  EXPECT_EQ(record_.Figures().rate_out, 0);
+  EXPECT_EQ(record_.Stats().rate_in, 0);
+  EXPECT_EQ(record_.Stats().rate_out, 0);
 }
 
 TEST_F(StreamRecordTest, CountsDroppedFramesInTheRateIn) {
@@ -82,20 +82,20 @@ TEST_F(StreamRecordTest, CountsDroppedFramesInTheRateIn) {
     Record(i * 3);
     clock_.Advance(milliseconds(300));
   }
-  EXPECT_NEAR(record_.Figures().rate_in, 10, 1e-9);
-  EXPECT_NEAR(record_.Figures().rate_out, 10.0 / 3, 1e-9);
-  EXPECT_NEAR(record_.Figures().seconds, 1.3, 1e-9) << "from the first arrival";
+  EXPECT_NEAR(record_.Stats().rate_in, 10, 1e-9);
+  EXPECT_NEAR(record_.Stats().rate_out, 10.0 / 3, 1e-9);
+  EXPECT_NEAR(record_.Stats().seconds, 1.3, 1e-9) << "from the first arrival";
 }
 
 TEST_F(StreamRecordTest, AddsUpFiniteLossesOnly) {
   Record(0);
   Record(1, std::numeric_limits<float>::infinity());
   Record(2);
-  const RunFigures figures = record_.Figures();
-  EXPECT_EQ(figures.predictions, 3u);
-  EXPECT_EQ(figures.not_finite, 1u);
-  EXPECT_DOUBLE_EQ(figures.loss_sum, 1);
-  EXPECT_DOUBLE_EQ(figures.loss_no_motion_sum, 2);
+  const RunStats stats = record_.Stats();
+  EXPECT_EQ(stats.predictions, 3u);
+  EXPECT_EQ(stats.not_finite, 1u);
+  EXPECT_DOUBLE_EQ(stats.loss_sum, 1);
+  EXPECT_DOUBLE_EQ(stats.loss_no_motion_sum, 2);
 }
 
 TEST_F(StreamRecordTest, HistoryHasAMeanForEachSecondThatIsOver) {

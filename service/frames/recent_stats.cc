@@ -1,21 +1,20 @@
-#include "service/frames/recent_figures.h"
+#include "service/frames/recent_stats.h"
 
 namespace millrace::service {
 
-void RecentFigures::RecordArrival(const ingest::Frame& frame) {
+void RecentStats::RecordArrival(const ingest::Frame& frame) {
   MutexLock lock(mu_);
   in_.Record(frame.arrival, static_cast<std::uint64_t>(frame.number) + 1);
 }
 
-void RecentFigures::RecordPrediction(const Prediction& prediction, std::chrono::nanoseconds now) {
+void RecentStats::RecordPrediction(const Prediction& prediction, std::chrono::nanoseconds now) {
   MutexLock lock(mu_);
   out_.Record(now, ++predictions_);
   delays_.Record(now, prediction.delay);
   learning_.Record(prediction);
 }
 
-RecentFigures::Values RecentFigures::At(std::chrono::nanoseconds now,
-                                        std::int64_t next_number) const {
+RecentStats::Values RecentStats::At(std::chrono::nanoseconds now, std::int64_t next_number) const {
   MutexLock lock(mu_);
   return {.frames_per_second_in = in_.PerSecond(now, static_cast<std::uint64_t>(next_number)),
           .predictions_per_second = out_.PerSecond(now, predictions_),
@@ -24,14 +23,14 @@ RecentFigures::Values RecentFigures::At(std::chrono::nanoseconds now,
           .learning = learning_.Recent()};
 }
 
-void RecentFigures::RecordWork(const std::vector<pipeline::StageTime>& worked,
-                               std::chrono::nanoseconds now) {
+void RecentStats::RecordWork(const std::vector<pipeline::StageTime>& worked,
+                             std::chrono::nanoseconds now) {
   MutexLock lock(mu_);
   loads_.Record(now, worked);
 }
 
-std::vector<StageLoad> RecentFigures::LoadsAt(
-    std::chrono::nanoseconds now, const std::vector<pipeline::StageTime>& worked) const {
+std::vector<StageLoad> RecentStats::LoadsAt(std::chrono::nanoseconds now,
+                                            const std::vector<pipeline::StageTime>& worked) const {
   MutexLock lock(mu_);
   return loads_.At(now, worked);
 }

@@ -16,7 +16,7 @@
 namespace millrace::service {
 
 /// Holds a stream's windows under one lock. Thread-safe.
-class RecentFigures {
+class RecentStats {
  public:
   struct Values {
     double frames_per_second_in = 0;
