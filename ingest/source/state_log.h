@@ -24,7 +24,7 @@
 
 namespace millrace::ingest {
 
-/// The state of a source. Thread-safe. Only Say() calls another component. So the owner may call
+/// The state of a source. Thread-safe. Only Log() calls another component. So the owner may call
 /// the other functions under its lock, and change the state together with its own data.
 class StateLog {
  public:

@@ -23,8 +23,7 @@ using CheckpointMethods =
 class CheckpointService final : public CheckpointMethods {
  public:
   CheckpointService(const StreamRegistry& streams, StreamChanges& changes,
-                    CallThread& control_thread,
-                    StreamingCalls& calls, const Admission& admission)
+                    CallThread& control_thread, StreamingCalls& calls, const Admission& admission)
       : guard_(v1::CheckpointService::service_full_name(), admission),
         streams_(streams),
         changes_(changes),

@@ -15,7 +15,7 @@ struct StreamSummary {
   StreamSnapshot snapshot;
   RunStats stats;
   pipeline::LearnerDescription learner;
-  /// The loss; `figures` has the sums of its terms.
+  /// The loss; `stats` has the sums of its terms.
   pipeline::FlowLossOptions loss = {};
 };
 
