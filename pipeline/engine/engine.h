@@ -50,7 +50,7 @@ class Engine {
     std::vector<ObserveOperation> observers = {};
     /// The stream's number of the plan's sample 0, for the observers.
     std::int64_t first_sample = 0;
-    /// Times the operations; outlives the engine.
+    /// Times the operations; outlives the engine. With a gate, it must run in real time.
     const Clock* clock = &MonotonicClock();
   };
 

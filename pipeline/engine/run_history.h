@@ -15,6 +15,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "pipeline/plan/past_operation.h"
@@ -32,12 +33,14 @@ struct HistoryLimit {
 };
 
 /// Operations of one device. Note() is for one thread at a time, never waits and allocates nothing;
-/// the rest is thread-safe.
-class OperationRing {
+/// the rest is thread-safe. Aligned, so that two devices' threads do not share a cache line.
+class alignas(64) OperationRing {
  public:
   /// REQUIRES: limit.operations > 0.
   explicit OperationRing(const HistoryLimit& limit = {})
-      : keeps_first_(limit.keeps_first), places_(limit.operations) {}
+      : keeps_first_(limit.keeps_first), places_(limit.operations) {
+    MILLRACE_CHECK(!places_.empty());
+  }
 
   OperationRing(const OperationRing&) = delete;
   OperationRing& operator=(const OperationRing&) = delete;

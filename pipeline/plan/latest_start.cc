@@ -38,6 +38,7 @@ double LatestStart::From(const PipelineState& state, double now) {
   const std::int64_t next_sample = before_.done(kForward, 0);
   double latest = 0;
   for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (devices_[d].at.order().empty()) continue;
     const Step step = devices_[d].at.step();
     if (step.kind != kForward || step.first > next_sample) continue;
     latest = std::max(latest, free_at_[d] - ForwardsBefore(state.costs, step.stage));
@@ -64,6 +65,7 @@ void LatestStart::Restart(const PipelineState& state, double now) {
 // Runs the device's next operation, if all its dependencies have run or will run.
 bool LatestStart::Advance(const PipelineState& state, std::size_t d) {
   const PlanCursor& at = devices_[d].at;
+  if (at.order().empty()) return false;
   if (!at.filling()) {
     const auto dependencies = dependencies_.of(d, at.place());
     if (!progress_.Meets(dependencies, at.pattern())) return false;

@@ -301,9 +301,14 @@ TEST(EngineTest, AnEmptyStreamDrains) {
 TEST(EngineTest, ADeviceWithoutOperationsEndsToo) {
   Plan plan = PlanOf("partime", 2);
   plan.devices.insert(plan.devices.begin() + 1, std::vector<Operation>());
-  auto engine = Engine::Start({.plan = plan, .run = [](const Step&) { return true; }});
+  auto engine = Engine::Start({.plan = plan,
+                               .run = [](const Step&) { return true; },
+                               .gate_costs = {{.forward = 1e-5}, {.forward = 1e-5}}});
   ASSERT_TRUE(engine.ok()) << engine.status();
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE((*engine)->AwaitRoom().ok());
+    ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
+  }
   ASSERT_TRUE((*engine)->Drain().ok());
   EXPECT_EQ((*engine)->done(OperationKind::kForward, 2), 5);
 }

@@ -52,7 +52,8 @@ Phases HybridPhases(int stages) {
 // Phases at work on their stages, from the first sample to the last.
 class PhasedRun {
  public:
-  explicit PhasedRun(const Phases& phases) : first_(phases.front().first_sample), phased_(phases) {
+  explicit PhasedRun(const Phases& phases, std::vector<StageCost> gate_costs = {})
+      : first_(phases.front().first_sample), phased_(phases) {
     auto engine =
         PhasedEngine::Start({.phases = phases,
                              .run =
@@ -60,6 +61,7 @@ class PhasedRun {
                                    Run(step);
                                    return true;
                                  },
+                             .gate_costs = std::move(gate_costs),
                              .on_switch = [this](const Phase& phase) { BeginIdle(phase); }});
     EXPECT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
@@ -68,14 +70,15 @@ class PhasedRun {
   // Admits the samples before `end` that have not been. Their numbers go on.
   void AdmitUntil(int end) {
     for (; admitted_ < end; ++admitted_) {
+      ASSERT_TRUE(engine_->AwaitRoom().ok());
       const auto number = engine_->Admit([&](std::int64_t n) { phased_.stages().Admit(n); });
       ASSERT_TRUE(number.ok()) << number.status();
       ASSERT_EQ(*number, admitted_);
     }
   }
-  void Switch(const Plan& plan) {
-    const absl::Status switched =
-        engine_->Switch(plan, {}, [this](const Phase& phase) { BeginIdle(phase); });
+  void Switch(const Plan& plan, std::vector<StageCost> gate_costs = {}) {
+    const absl::Status switched = engine_->Switch(plan, std::move(gate_costs),
+                                                  [this](const Phase& phase) { BeginIdle(phase); });
     ASSERT_TRUE(switched.ok()) << switched;
   }
   void Pause() {
@@ -158,6 +161,15 @@ TEST(PhasedEngineTest, SwitchesToAnyPlanBetweenTwoSamplesAndLosesNone) {
   run.AdmitUntil(kSamples);
   EXPECT_EQ(run.phased().phases_begun(), 3)
       << "what was to come at the hybrid's switch is given up";
+  run.ExpectNoSampleIsLost();
+}
+
+TEST(PhasedEngineTest, TheGateFollowsAPlanWithFewerStages) {
+  constexpr StageCost kCost = {.forward = 1e-5, .backward = 1e-5};
+  PhasedRun run({{.plan = PlanOf("one_f_one_b_star", 3), .first_sample = 0}}, {3, kCost});
+  run.AdmitUntil(20);
+  run.Switch(PlanOf("one_f_one_b_star", 2), {2, kCost});
+  run.AdmitUntil(40);
   run.ExpectNoSampleIsLost();
 }
 
