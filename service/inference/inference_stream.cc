@@ -61,8 +61,10 @@ absl::Status InferenceStream::Subscribe(const inference::ModelInferRequest& requ
   }
   MILLRACE_RETURN_IF_ERROR(CheckId(request.id()));
   MILLRACE_RETURN_IF_ERROR(CheckModelVersion(request.model_version()));
-  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(request.model_name()));
-  MILLRACE_ASSIGN_OR_RETURN(const SubscriptionOptions options, ToOptions(request, *served));
+  MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest subscription, ToSubscription(request));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(subscription.stream()));
+  MILLRACE_ASSIGN_OR_RETURN(SubscriptionOptions options, ToOptions(subscription, *served));
+  MILLRACE_ASSIGN_OR_RETURN(options.parts, ToParts(request, *served->stream));
   reader_ = std::make_unique<PredictionReader>(hubs_.Of(served), options);
   Follow(&reader_->hub());
   id_ = request.id();
@@ -116,6 +118,7 @@ void InferenceStream::Written() {
 
 absl::Status InferenceStream::Stalled(std::chrono::nanoseconds limit) {
   const MutexLock lock(reading_);
+  if (reader_ == nullptr) return SlowSubscriber("", "client", TookNothing(limit), "read on");
   return reader_->Stalled(limit);
 }
 

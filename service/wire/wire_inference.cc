@@ -265,12 +265,4 @@ absl::StatusOr<v1::SubscribeRequest> ToSubscription(const ModelInferRequest& req
   return subscription;
 }
 
-absl::StatusOr<SubscriptionOptions> ToOptions(const ModelInferRequest& request,
-                                              const ServedStream& served) {
-  MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest subscription, ToSubscription(request));
-  MILLRACE_ASSIGN_OR_RETURN(SubscriptionOptions options, ToOptions(subscription, served));
-  MILLRACE_ASSIGN_OR_RETURN(options.parts, ToParts(request, *served.stream));
-  return options;
-}
-
 }  // namespace millrace::service

@@ -62,9 +62,4 @@ struct InferenceSample {
 [[nodiscard]] absl::StatusOr<v1::SubscribeRequest> ToSubscription(
     const inference::ModelInferRequest& request);
 
-/// The options of that subscription for the model of `served`. Fails as ToSubscription(), ToParts()
-/// and ToOptions() for a SubscribeRequest do.
-[[nodiscard]] absl::StatusOr<SubscriptionOptions> ToOptions(
-    const inference::ModelInferRequest& request, const ServedStream& served);
-
 }  // namespace millrace::service

@@ -96,6 +96,9 @@ TEST_F(InferenceStreamTest, WhatCannotBeSubscribedToEndsTheCall) {
   ModelInferRequest wrong = Subscribing("street");
   (*wrong.mutable_parameters())["policy"].set_string_param("SOMETIMES");
   cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
+  wrong = Subscribing("road");
+  (*wrong.mutable_parameters())["policy"].set_string_param("SOMETIMES");
+  cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
   wrong = Subscribing("street");
   (*wrong.mutable_parameters())["depth"].set_int64_param(1 << 20);
   cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
