@@ -46,7 +46,6 @@ bool PushCall::MayOpen() {
 // The response is made without the lock: it may have megabytes.
 PushCall::Step PushCall::Advance(v1::PushResponse& message, absl::Status& end) {
   if (const std::optional<PushOutcome> outcome = outbox_->Take()) {
-    message.Clear();
     ToResponse(*outcome, message);
     return Step::kMessage;
   }

@@ -3,6 +3,8 @@
 //   gRPC ─ request ─▶ the call's thread: decodes, pushes, may wait ─▶ stream
 //   gRPC ◀─ outcome ─ Advance() ◀─ outbox ◀────────────── stream, learner
 //
+// An error ends the call at once. It may have outcomes that were not sent.
+//
 // Backpressure: the next request is read only after the previous one was pushed, and only while few
 // outcomes wait for the client.
 #pragma once

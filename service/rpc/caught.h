@@ -2,10 +2,10 @@
 // goes on.
 #pragma once
 
-#include <exception>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "base/exception_to_status.h"
 
 namespace millrace::service {
 
@@ -15,13 +15,7 @@ namespace millrace::service {
 /// The result of `serve`, a Status or a StatusOr. An exception becomes Thrown().
 template <typename Serve>
 auto Caught(const Serve& serve, std::string_view where = "a call over gRPC") -> decltype(serve()) {
-  try {
-    return serve();
-  } catch (const std::exception& error) {
-    return Thrown(where, error.what());
-  } catch (...) {
-    return Thrown(where, "it threw something that is no std::exception");
-  }
+  return ExceptionToStatus(serve, [where](std::string_view what) { return Thrown(where, what); });
 }
 
 }  // namespace millrace::service

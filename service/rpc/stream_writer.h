@@ -111,7 +111,7 @@ class StreamWriter : public Reactor, public StreamingCall {
 
   // Used by the thread that works.
   bool opened_ = false;
-  absl::Status error_;  // Advance() has thrown, or its message was too large for gRPC.
+  absl::Status error_;  // Cancelled, Advance() has thrown, or its message was too large for gRPC.
   Message message_;
   grpc::ByteBuffer bytes_;  // gRPC reads it while a write is outstanding.
 
@@ -122,7 +122,7 @@ class StreamWriter : public Reactor, public StreamingCall {
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   bool done_ ABSL_GUARDED_BY(mu_) = false;                  // gRPC has called OnDone().
-  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Start of a message or of `ended_`.
+  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Start of a write or of `ended_`.
 };
 
 template <typename Message, typename Reactor>
@@ -196,7 +196,8 @@ absl::Status StreamWriter<Message, Reactor>::ToBytes() {
     bytes_ = message_;  // Shares the bytes, without a copy.
     return absl::OkStatus();
   } else {
-    return Serialize(message_, bytes_);
+    // A new message, because Clear() would keep the memory of a large one.
+    return Serialize(std::exchange(message_, Message()), bytes_);
   }
 }
 
@@ -205,8 +206,7 @@ void StreamWriter<Message, Reactor>::Start(Step step) {
   {
     const MutexLock lock(mu_);
     writing_ = true;
-    // Metadata does not wait for the client to read.
-    since_ = step == Step::kMessage ? MonotonicClock().Now() : std::chrono::nanoseconds::max();
+    since_ = MonotonicClock().Now();
   }
   opened_ = true;
   if (step == Step::kOpen) {

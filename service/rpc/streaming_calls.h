@@ -55,7 +55,7 @@ class StreamingCalls {
   static constexpr std::size_t kMax = 1000;
 
   /// Ends the call of a client that reads nothing for `stall_limit`. Pumps and checks every call
-  /// ten times in that period.
+  /// ten times in that period, and at each WakeAll().
   explicit StreamingCalls(std::chrono::nanoseconds stall_limit = std::chrono::seconds(10));
   ~StreamingCalls();
 
