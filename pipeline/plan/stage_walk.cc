@@ -14,7 +14,7 @@ using enum OperationKind;
 
 class StageWalk {
  public:
-  StageWalk(const Plan& plan, int stage) : plan_(plan), rules_(plan.rules(stage)) {}
+  StageWalk(const Plan& plan, int stage) : rules_(plan.rules(stage)) {}
 
   void Visit(const PlanCursor& at) {
     const Operation& operation = at.operation();
@@ -79,7 +79,6 @@ class StageWalk {
     figure = std::max(figure, static_cast<int>(value));
   }
 
-  const Plan& plan_;
   const StageRules& rules_;
   StageFigures figures_;
   std::int64_t updates_ = 0;
