@@ -47,8 +47,8 @@ void PrepareWorker(int device, int threads) {
   at::set_num_threads(threads);
 }
 
-RatePlan RatePlanOf(const FlowLearnerOptions& options, const PlannedPipeline& found) {
-  return {.frames_per_second = options.frames_per_second,
+RatePlan RatePlanOf(double frames_per_second, const PlannedPipeline& found) {
+  return {.frames_per_second = frames_per_second,
           .holds = found.holds,
           .dropped_share = found.dropped_share,
           .limit = found.limit};
@@ -60,33 +60,34 @@ int Less(int a, int b) { return a == 0 || b == 0 ? 0 : std::max(a, b); }
 
 class FlowLearner final : public Learner {
  public:
-  static absl::StatusOr<std::unique_ptr<Learner>> Make(const FlowLearnerOptions& options,
-                                                       OnPrediction on_prediction) {
+  static absl::StatusOr<std::unique_ptr<Learner>> Make(const LearnerOptions& options,
+                                                       const FlowTaskOptions& task,
+                                                       OnPrediction on_prediction,
+                                                       const LearnerHooks& hooks) {
     MILLRACE_ASSIGN_OR_RETURN(DeviceChoice choice, ChooseDevices(options.devices));
-    FlowLearnerOptions placed = options;
+    LearnerOptions placed = options;
     placed.devices = std::move(choice.names);
     const auto not_wanted = [&] { return absl::CancelledError("the learner is not wanted"); };
-    MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(placed));
-    if (options.stop.stop_requested()) return not_wanted();
+    MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(placed, task, hooks.stop));
+    if (hooks.stop.stop_requested()) return not_wanted();
     std::unique_ptr<FlowLearner> learner(
-        new FlowLearner(placed, std::move(on_prediction), std::move(flow.chain)));
+        new FlowLearner(placed, task, std::move(on_prediction), hooks, std::move(flow.chain)));
     learner->where_ = std::move(choice.where);
-    MILLRACE_ASSIGN_OR_RETURN(learner->inference_, FlowInference::Open(placed));
-    if (options.stop.stop_requested()) return not_wanted();
+    MILLRACE_ASSIGN_OR_RETURN(learner->inference_, FlowInference::Open(placed, task));
+    if (hooks.stop.stop_requested()) return not_wanted();
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow)));
     return learner;
   }
 
   absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
     MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
-    decisions_->OnAdmitted(
-        {.number = admitted_,
-         .difference = MeanDifference(pair.previous, pair.current),
-         .difference_before = options_.next_frame
-                                  ? std::optional(MeanDifference(pair.before, pair.previous))
-                                  : std::nullopt,
-         .learn_from_every = learn_from_every_,
-         .held = frozen_ || lasting_->safe().gave_up()});
+    decisions_->OnAdmitted({.number = admitted_,
+                            .difference = MeanDifference(pair.previous, pair.current),
+                            .difference_before = task_.next_frame ? std::optional(MeanDifference(
+                                                                        pair.before, pair.previous))
+                                                                  : std::nullopt,
+                            .learn_from_every = learn_from_every_,
+                            .held = frozen_ || lasting_->safe().gave_up()});
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
@@ -125,7 +126,8 @@ class FlowLearner final : public Learner {
   void Freeze(bool frozen) override { frozen_ = frozen; }
 
   absl::Status SetLearningRate(double rate) override {
-    MILLRACE_ASSIGN_OR_RETURN(const double factor, RateFactor(rate, options_.learning_rate));
+    MILLRACE_ASSIGN_OR_RETURN(const double factor,
+                              RateFactor(rate, options_.optimizer.learning_rate));
     lasting_->safe().SetRateFactor(factor, *network_);
     learning_rate_ = rate;
     return absl::OkStatus();
@@ -168,11 +170,14 @@ class FlowLearner final : public Learner {
   }
 
  private:
-  FlowLearner(const FlowLearnerOptions& options, OnPrediction on_prediction,
+  FlowLearner(const LearnerOptions& options, const FlowTaskOptions& task,
+              OnPrediction on_prediction, const LearnerHooks& hooks,
               std::unique_ptr<const LayerChain> chain)
       : options_(options),
+        task_(task),
+        hooks_(hooks),
         on_prediction_(std::move(on_prediction)),
-        channels_(FlowNetworkInputOf(options.network)->channels),
+        channels_(FlowNetworkInputOf(task.network)->channels),
         chain_(std::move(chain)) {}
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
@@ -189,7 +194,7 @@ class FlowLearner final : public Learner {
       const MutexLock lock(mu_);
       pipeline_ = {.cuts = flow.cuts, .plan = first, .costs = flow.costs};
       if (flow.for_a_rate) {
-        rate_plan_ = RatePlanOf(options_, flow.for_a_rate->found);
+        rate_plan_ = RatePlanOf(options_.frames_per_second, flow.for_a_rate->found);
         learn_from_every_ = flow.for_a_rate->found.effort.update_every;
       }
       MILLRACE_RETURN_IF_ERROR(DescribeNow());
@@ -210,14 +215,14 @@ class FlowLearner final : public Learner {
         .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
         .judge = JudgeOfPredictions(),
         .local_judge = JudgeOfLevels(),
-        .optimizer = {.learning_rate = options_.learning_rate},
+        .optimizer = options_.optimizer,
         .seed = options_.seed,
         .captures = options_.captures,
         .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(*network_, u); }});
     lasting_->Begin(*network_);
-    decisions_ = std::make_unique<LearningDecisions>(options_.learning, lasting_->safe().health());
+    decisions_ = std::make_unique<LearningDecisions>(task_.learning, lasting_->safe().health());
     judge_ =
-        std::make_unique<const FlowJudge>(options_, on_prediction_, *decisions_, lasting_->safe());
+        std::make_unique<const FlowJudge>(task_, on_prediction_, *decisions_, lasting_->safe());
     return StartEngine(std::move(flow.phases), flow.costs);
   }
 
@@ -239,22 +244,23 @@ class FlowLearner final : public Learner {
 
   [[nodiscard]] absl::Status CheckPictures(const PicturePair& pair) const {
     const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
-    const std::size_t before = options_.next_frame ? bytes : 0;
+    const std::size_t before = task_.next_frame ? bytes : 0;
     if (pair.previous.size() == bytes && pair.current.size() == bytes &&
         pair.before.size() == before) {
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError(
         absl::StrCat("pictures of ", pair.before.size(), ", ", pair.previous.size(), " and ",
-                     pair.current.size(), " bytes are not ", options_.next_frame ? "three" : "two",
+                     pair.current.size(), " bytes are not ", task_.next_frame ? "three" : "two",
                      " of ", options_.width, "x", options_.height, " RGB"));
   }
 
   [[nodiscard]] LastingLearning::Options LastingOptions() {
-    return {.divergence = options_.learning.divergence,
+    return {.divergence = task_.learning.divergence,
             .copy_every = options_.copy_every,
             .checkpoints = options_.checkpoints,
-            .task = FlowTaskInWords(options_),
+            .hooks = hooks_,
+            .task = FlowTaskInWords(task_.next_frame),
             .seed = options_.seed};
   }
 
@@ -316,7 +322,7 @@ class FlowLearner final : public Learner {
                  .plan = replan->pipeline.plan,
                  .costs = std::move(replan->costs)};
     const RatePlan before = rate_plan_.value_or(RatePlan());
-    RatePlan next = RatePlanOf(options_, replan->pipeline);
+    RatePlan next = RatePlanOf(options_.frames_per_second, replan->pipeline);
     next.switched = before.switched + (replan->switches ? 1 : 0);
     next.kept = before.kept + (replan->switches ? 0 : 1);
     next.why = std::move(replan->why);
@@ -346,8 +352,8 @@ class FlowLearner final : public Learner {
     not_captured_.resize(why.size());
     for (std::size_t i = 0; i < why.size(); ++i) {
       const bool is_new = !why[i].empty() && why[i] != not_captured_[i];
-      if (is_new && options_.on_not_captured) {
-        options_.on_not_captured(static_cast<int>(i) + 1, why[i]);
+      if (is_new && hooks_.on_not_captured) {
+        hooks_.on_not_captured(static_cast<int>(i) + 1, why[i]);
       }
     }
     not_captured_ = std::move(why);
@@ -369,7 +375,9 @@ class FlowLearner final : public Learner {
   }
 
   // Constant after Make(), except their contents.
-  const FlowLearnerOptions options_;
+  const LearnerOptions options_;
+  const FlowTaskOptions task_;
+  const LearnerHooks hooks_;
   const OnPrediction on_prediction_;
   const int channels_;  // Channels of a picture in the network's input.
   const std::unique_ptr<const LayerChain> chain_;
@@ -390,7 +398,7 @@ class FlowLearner final : public Learner {
   // Self-synchronized.
   std::atomic<int> learn_from_every_ = 1;  // For the next sample.
   std::atomic<bool> frozen_ = false;
-  std::atomic<double> learning_rate_ = options_.learning_rate;
+  std::atomic<double> learning_rate_ = options_.optimizer.learning_rate;
 
   mutable Mutex mu_;
   CutPipeline pipeline_ ABSL_GUARDED_BY(mu_);
@@ -403,9 +411,11 @@ class FlowLearner final : public Learner {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(const FlowLearnerOptions& options,
-                                                         OnPrediction on_prediction) {
-  return FlowLearner::Make(options, std::move(on_prediction));
+absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(const LearnerOptions& options,
+                                                         const FlowTaskOptions& task,
+                                                         OnPrediction on_prediction,
+                                                         const LearnerHooks& hooks) {
+  return FlowLearner::Make(options, task, std::move(on_prediction), hooks);
 }
 
 }  // namespace millrace::pipeline

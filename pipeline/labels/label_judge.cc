@@ -61,13 +61,13 @@ std::int64_t StepsInFlight(const Phases& phases) {
   return most;
 }
 
-LabelJudge::LabelJudge(const LabelLearnerOptions& options, LateLabels& labels,
+LabelJudge::LabelJudge(const LabelTaskOptions& task, LateLabels& labels,
                        OnLabelPrediction on_prediction, std::function<std::int64_t()> updates,
                        OnLabelScore on_score)
-    : task_(options.task),
-      window_(options.window),
-      outputs_(options.outputs),
-      loss_(LossFor(options.task)),
+    : task_(task.task),
+      window_(task.window),
+      outputs_(task.outputs),
+      loss_(LossFor(task.task)),
       labels_(labels),
       on_prediction_(std::move(on_prediction)),
       updates_(std::move(updates)),

@@ -54,9 +54,8 @@ class LabelJudge {
  public:
   /// `updates`: the last stage's update count, read at each prediction. `on_score` is called before
   /// the prediction is published; may be empty.
-  LabelJudge(const LabelLearnerOptions& options, LateLabels& labels,
-             OnLabelPrediction on_prediction, std::function<std::int64_t()> updates,
-             OnLabelScore on_score = {});
+  LabelJudge(const LabelTaskOptions& task, LateLabels& labels, OnLabelPrediction on_prediction,
+             std::function<std::int64_t()> updates, OnLabelScore on_score = {});
 
   /// INVALID_ARGUMENT, naming `what`, unless its output for a window can be judged.
   [[nodiscard]] absl::Status CheckFits(const at::Tensor& output, const std::string& what) const;

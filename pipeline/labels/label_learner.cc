@@ -42,11 +42,11 @@ at::Tensor Batch(std::span<const float> values, std::vector<std::int64_t> shape)
 // A second network with the same layers, which receives copies and answers requests.
 class CopiedModel final : public LabelModel {
  public:
-  CopiedModel(LayerChain chain, const LabelLearnerOptions& options)
+  CopiedModel(LayerChain chain, const LearnerOptions& options, const LabelTaskOptions& task)
       : chain_(std::move(chain)),
         whole_(WholeChain(chain_)),
-        shape_(options.sample_shape),
-        task_(options.task),
+        shape_(SampleShape(options, task)),
+        task_(task.task),
         seed_(options.seed) {}
 
   void Take(const std::vector<LayerState>& layers) { PutValues(layers, chain_); }
@@ -79,44 +79,48 @@ class StagedLabelLearner final : public LabelLearner {
     Cuts cuts;
   };
 
-  StagedLabelLearner(const LabelLearnerOptions& options, Networks networks)
+  StagedLabelLearner(const LearnerOptions& options, const LabelTaskOptions& task,
+                     const LearnerHooks& hooks, LabelCopies copies, Networks networks)
       : options_(options),
+        task_(task),
+        hooks_(hooks),
+        on_copies_(std::move(copies)),
+        sample_shape_(SampleShape(options, task)),
         chain_(std::move(networks.learning)),
         cuts_(std::move(networks.cuts)),
-        window_(options.window),
-        copied_(std::move(networks.copied), options),
+        window_(task.window),
+        copied_(std::move(networks.copied), options, task),
         newest_(copied_.chain(), options.threads_per_stage) {}
 
   absl::Status Start(OnLabelPrediction on_prediction) {
-    if (options_.safety) {
+    if (task_.divergence) {
       MILLRACE_ASSIGN_OR_RETURN(lasting_, LastingLearning::Open(LastingOptions(), chain_));
     }
     admitted_ = resumption().first_sample;
-    window_ = SampleWindow(options_.window, admitted_);
-    const std::vector<float> zeros(NumbersOf(options_.sample_shape), 0.0F);
-    const at::Tensor first =
-        SampleWindow(options_.window).Add(Batch(zeros, options_.sample_shape)[0]);
+    window_ = SampleWindow(task_.window, admitted_);
+    const std::vector<float> zeros(NumbersOf(sample_shape_), 0.0F);
+    const at::Tensor first = SampleWindow(task_.window).Add(Batch(zeros, sample_shape_)[0]);
     const FirstInput input{.chain = chain_, .cuts = cuts_, .input = first, .seed = options_.seed};
     MILLRACE_ASSIGN_OR_RETURN(
         Phases phases, PlanStages(input, options_.schedule, options_.request,
                                   [](const at::Tensor& output) { return output.square().mean(); }));
     phases = PhasesFrom(std::move(phases), admitted_);
     labels_ = std::make_unique<LateLabels>(LateLabels::Options{
-        .window = options_.window, .in_flight = StepsInFlight(phases), .first = admitted_});
+        .window = task_.window, .in_flight = StepsInFlight(phases), .first = admitted_});
     judge_ = std::make_unique<LabelJudge>(
-        options_, *labels_, std::move(on_prediction),
+        task_, *labels_, std::move(on_prediction),
         [this] { return run_->network().updates().back(); }, ScoreTaker());
-    if (options_.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
+    if (hooks_.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
     MILLRACE_RETURN_IF_ERROR(TryStages(input, options_.schedule,
                                        [this](const at::Tensor& output, const std::string& what) {
                                          return judge_->CheckFits(output, what);
                                        }));
-    if (options_.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
-    if (options_.copy_every > 0) {
+    if (hooks_.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
+    if (on_copies_.every > 0) {
       copies_ =
-          std::make_unique<StateCollector>(options_.copy_every, [this](const NetworkState& state) {
+          std::make_unique<StateCollector>(on_copies_.every, [this](const NetworkState& state) {
             copied_.Take(state.layers);
-            options_.on_copy(state.sample, copied_);
+            on_copies_.on_copy(state.sample, copied_);
           });
     }
     return StartRun(std::move(phases));
@@ -128,8 +132,7 @@ class StagedLabelLearner final : public LabelLearner {
     if (label) MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(*label));
     MILLRACE_RETURN_IF_ERROR(failure_);
     labels_->Admit(admitted_, std::move(label));
-    absl::StatusOr<std::int64_t> number =
-        run_->Admit(window_.Add(Batch(values, options_.sample_shape)[0]));
+    absl::StatusOr<std::int64_t> number = run_->Admit(window_.Add(Batch(values, sample_shape_)[0]));
     failure_ = number.status();
     MILLRACE_CHECK(!number.ok() || *number == admitted_);
     ++admitted_;
@@ -168,7 +171,7 @@ class StagedLabelLearner final : public LabelLearner {
       return absl::InternalError(CauseLine(e.what()));
     }
     made.finite = AllFinite(made.outputs);
-    made.best_class = BestClassOf(made.outputs, options_.task);
+    made.best_class = BestClassOf(made.outputs, task_.task);
     return made;
   }
 
@@ -219,7 +222,7 @@ class StagedLabelLearner final : public LabelLearner {
 
  private:
   [[nodiscard]] absl::Status CheckValues(std::span<const float> values) const {
-    const auto numbers = static_cast<std::size_t>(NumbersOf(options_.sample_shape));
+    const auto numbers = static_cast<std::size_t>(NumbersOf(sample_shape_));
     if (values.size() != numbers) {
       return absl::InvalidArgumentError(
           absl::StrCat("a sample of ", values.size(), " numbers; the model reads ", numbers));
@@ -265,10 +268,11 @@ class StagedLabelLearner final : public LabelLearner {
   }
 
   [[nodiscard]] LastingLearning::Options LastingOptions() {
-    return {.divergence = options_.safety->divergence,
-            .copy_every = options_.safety->copy_every,
-            .checkpoints = options_.safety->checkpoints,
-            .task = TaskInWords(options_),
+    return {.divergence = *task_.divergence,
+            .copy_every = options_.copy_every,
+            .checkpoints = options_.checkpoints,
+            .hooks = hooks_,
+            .task = TaskInWords(task_),
             .seed = options_.seed};
   }
 
@@ -297,7 +301,11 @@ class StagedLabelLearner final : public LabelLearner {
   }
 
   // Constant after Start(), except their contents.
-  const LabelLearnerOptions options_;
+  const LearnerOptions options_;
+  const LabelTaskOptions task_;
+  const LearnerHooks hooks_;
+  const LabelCopies on_copies_;
+  const std::vector<std::int64_t> sample_shape_;
   const LayerChain chain_;
   const Cuts cuts_;
   Plan plan_;
@@ -319,39 +327,37 @@ class StagedLabelLearner final : public LabelLearner {
   std::unique_ptr<NetworkRun> run_;  // Last: its workers use the members above.
 };
 
-absl::Status CheckSafety(const LabelSafety& safety) {
-  const CheckpointOptions& checkpoints = safety.checkpoints;
-  if (safety.copy_every >= 1 && safety.divergence.window >= 1 && checkpoints.every >= 1 &&
-      checkpoints.keep >= 1) {
+absl::Status CheckSafety(const LearnerOptions& options, const DivergenceOptions& divergence) {
+  if (options.copy_every >= 1 && divergence.window >= 1 && options.checkpoints.every >= 1 &&
+      options.checkpoints.keep >= 1) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
       "copy_every, divergence.window, checkpoints.every and checkpoints.keep must be at least 1");
 }
 
-absl::Status CheckOptions(const LabelLearnerOptions& options) {
-  if (options.safety) MILLRACE_RETURN_IF_ERROR(CheckSafety(*options.safety));
+absl::Status CheckOptions(const LearnerOptions& options, const LabelTaskOptions& task) {
+  if (task.divergence) MILLRACE_RETURN_IF_ERROR(CheckSafety(options, *task.divergence));
   MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
-  if (options.window < 1 || options.window > kMostWindow) {
+  if (task.window < 1 || task.window > kMostWindow) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a window of ", options.window, " samples; it must be 1 to ", kMostWindow));
+        absl::StrCat("a window of ", task.window, " samples; it must be 1 to ", kMostWindow));
   }
-  if (options.outputs < (options.task == LabelTask::kClassification ? 2 : 1)) {
+  if (task.outputs < (task.task == LabelTask::kClassification ? 2 : 1)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(options.outputs, " outputs; there must be 2 classes or 1 value at least"));
+        absl::StrCat(task.outputs, " outputs; there must be 2 classes or 1 value at least"));
   }
   if (options.threads_per_stage < 1) {
     return absl::InvalidArgumentError("a stage needs at least one thread");
   }
-  if (options.sample_shape.empty() ||
-      std::any_of(options.sample_shape.begin(), options.sample_shape.end(),
-                  [](std::int64_t size) { return size < 1 || size > (1 << 24); })) {
+  if (std::ranges::any_of(SampleShape(options, task),
+                          [](std::int64_t size) { return size < 1 || size > (1 << 24); })) {
     return absl::InvalidArgumentError("the shape of a sample needs positive sizes");
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Cuts> CutsOf(const LabelLearnerOptions& options, int layers) {
+absl::StatusOr<Cuts> CutsOf(const LearnerOptions& options, int layers) {
   if (!options.cuts.empty()) {
     MILLRACE_RETURN_IF_ERROR(CheckCuts(options.cuts, layers));
     return options.cuts;
@@ -361,26 +367,23 @@ absl::StatusOr<Cuts> CutsOf(const LabelLearnerOptions& options, int layers) {
 
 }  // namespace
 
-absl::StatusOr<LabelTask> LabelTaskNamed(std::string_view name) {
-  if (name == "classification") return LabelTask::kClassification;
-  if (name == "regression") return LabelTask::kRegression;
-  return absl::InvalidArgumentError(absl::StrCat("there is no task \"", std::string(name),
-                                                 "\"; use one of: classification, regression"));
-}
-
-absl::StatusOr<std::unique_ptr<LabelLearner>> MakeLabelLearner(const LabelLearnerOptions& options,
-                                                               OnLabelPrediction on_prediction) {
-  MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
+absl::StatusOr<std::unique_ptr<LabelLearner>> MakeLabelLearner(const LearnerOptions& options,
+                                                               const LabelTaskOptions& task,
+                                                               OnLabelPrediction on_prediction,
+                                                               const LearnerHooks& hooks,
+                                                               LabelCopies copies) {
+  MILLRACE_RETURN_IF_ERROR(CheckOptions(options, task));
   at::set_num_threads(options.threads_per_stage);
   try {
     StagedLabelLearner::Networks networks;
-    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork learning, OpenLabelNetwork(options));
-    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork copied, OpenLabelNetwork(options));
+    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork learning, OpenLabelNetwork(options, task, hooks.stop));
+    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork copied, OpenLabelNetwork(options, task, hooks.stop));
     networks.learning = std::move(learning.chain);
     networks.copied = std::move(copied.chain);
     MILLRACE_ASSIGN_OR_RETURN(networks.cuts,
                               CutsOf(options, static_cast<int>(networks.learning.layers.size())));
-    auto learner = std::make_unique<StagedLabelLearner>(options, std::move(networks));
+    auto learner = std::make_unique<StagedLabelLearner>(options, task, hooks, std::move(copies),
+                                                        std::move(networks));
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(on_prediction)));
     return learner;
   } catch (const std::exception& e) {

@@ -18,16 +18,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/decisions/late_labels.h"
-#include "pipeline/learner/label_learner_options.h"
+#include "pipeline/learner/label_task_options.h"
+#include "pipeline/learner/learner_hooks.h"
+#include "pipeline/learner/learner_options.h"
 #include "pipeline/learner/learner_safety.h"
 #include "pipeline/plan/past_operation.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/stage_time.h"
 
 namespace millrace::pipeline {
-
-/// Parses "classification" or "regression". INVALID_ARGUMENT, naming both, for another name.
-[[nodiscard]] absl::StatusOr<LabelTask> LabelTaskNamed(std::string_view name);
 
 /// The model's output for a sample before it has learned from the sample.
 struct LabelPrediction {
@@ -66,6 +65,15 @@ class LabelModel {
       std::span<const float> values) const = 0;
 };
 
+/// Copies of the network while it learns, for scores.
+struct LabelCopies {
+  /// Calls `on_copy` after every n samples, on a thread of the learner, which waits. 0: never.
+  int every = 0;
+  /// Called with the network as it was after all stages learned at step `sample`. `model` is
+  /// borrowed for the call.
+  std::function<void(std::int64_t sample, const LabelModel& model)> on_copy = {};
+};
+
 /// "mlp": fully connected layers with ReLUs. "convolutional": 3x3 convolutions with ReLUs, with the
 /// size halved twice, then means over space and a fully connected layer.
 [[nodiscard]] const std::vector<std::string>& LabelNetworkNames();
@@ -84,8 +92,8 @@ class LabelLearner {
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(
       std::span<const float> values, std::optional<SampleLabel> label = {}) = 0;
 
-  /// Waits until a sample would be admitted at once. With LabelSafety, only this function rolls the
-  /// weights back. Fails as Admit().
+  /// Waits until a sample would be admitted at once. Only this function rolls bad weights
+  /// back. Fails as Admit().
   virtual absl::Status AwaitRoom() = 0;
 
   /// Takes the label of a sample. Every step that has not begun and whose window holds the sample
@@ -94,12 +102,12 @@ class LabelLearner {
   [[nodiscard]] virtual absl::Status Label(std::int64_t sample, SampleLabel label) = 0;
 
   /// The current network's prediction for one sample, alone in its window; the network does not
-  /// learn from it. See Learner::Predict(). INVALID_ARGUMENT as Admit(). REQUIRES: `on_copy` is not
-  /// used. Thread-safe.
+  /// learn from it. See Learner::Predict(). INVALID_ARGUMENT as Admit(). REQUIRES: no
+  /// LabelCopies. Thread-safe.
   [[nodiscard]] virtual absl::StatusOr<LabelPrediction> Predict(std::span<const float> values) = 0;
 
   /// Sets the learning rate to `factor` times the configured one from the next updates on; 0
-  /// freezes the weights. REQUIRES: LabelSafety. Thread-safe.
+  /// freezes the weights. REQUIRES: LabelTaskOptions::divergence. Thread-safe.
   virtual void ScaleLearningRate(double factor) = 0;
   /// See Learner::AskForCheckpoint(). Thread-safe.
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> AskForCheckpoint() = 0;
@@ -134,8 +142,10 @@ class LabelLearner {
 /// Builds the network, tries it, cuts it, plans and starts the workers. The same options, samples
 /// and labels give the same bits if each label arrives at the same step and no period is given.
 /// Fails with INVALID_ARGUMENT or NOT_FOUND. Fails with FAILED_PRECONDITION if the checkpoints
-/// belong to another network or task or are in use. The message says what to do.
+/// belong to another network or task or are in use. The message says what to do. Without cuts, the
+/// layers are divided equally. Fails with CANCELLED once `hooks.stop` is requested.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<LabelLearner>> MakeLabelLearner(
-    const LabelLearnerOptions& options, OnLabelPrediction on_prediction);
+    const LearnerOptions& options, const LabelTaskOptions& task, OnLabelPrediction on_prediction,
+    const LearnerHooks& hooks = {}, LabelCopies copies = {});
 
 }  // namespace millrace::pipeline

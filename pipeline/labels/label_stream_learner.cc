@@ -18,7 +18,7 @@
 namespace millrace::pipeline {
 namespace {
 
-ModelPrediction PredictionOf(const LabelPrediction& made, const LabelStreamOptions& options) {
+ModelPrediction PredictionOf(const LabelPrediction& made, const LearnerOptions& options) {
   ModelPrediction prediction{.sample = made.sample,
                              .width = options.width,
                              .height = options.height,
@@ -40,16 +40,17 @@ ModelPrediction PredictionOf(const LabelPrediction& made, const LabelStreamOptio
 
 class LabelStreamLearner final : public Learner {
  public:
-  LabelStreamLearner(LabelStreamOptions options, OnPrediction on_prediction)
-      : options_(std::move(options)), on_prediction_(std::move(on_prediction)) {}
+  LabelStreamLearner(LearnerOptions options, const LabelTaskOptions& task,
+                     OnPrediction on_prediction)
+      : options_(std::move(options)), task_(task), on_prediction_(std::move(on_prediction)) {}
 
-  absl::Status Start(const std::vector<LayerProfile>& layers) {
-    MILLRACE_ASSIGN_OR_RETURN(learner_,
-                              MakeLabelLearner(options_.learner, [this](const LabelPrediction& p) {
-                                on_prediction_(Described(p));
-                              }));
+  absl::Status Start(const std::vector<LayerProfile>& layers, const LearnerHooks& hooks) {
+    MILLRACE_ASSIGN_OR_RETURN(
+        learner_, MakeLabelLearner(
+                      options_, task_,
+                      [this](const LabelPrediction& p) { on_prediction_(Described(p)); }, hooks));
     const Cuts& cuts = learner_->cuts();
-    MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(options_.learner));
+    MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(options_, task_));
     MILLRACE_ASSIGN_OR_RETURN(
         LearnerDescription description,
         Describe(
@@ -58,23 +59,23 @@ class LabelStreamLearner final : public Learner {
             {}));
     description.width = options_.width;
     description.height = options_.height;
-    description.labels = {.task = options_.learner.task,
-                          .outputs = options_.learner.outputs,
-                          .classes = options_.learner.classes,
-                          .window = options_.learner.window};
+    description.labels = {.task = task_.task,
+                          .outputs = task_.outputs,
+                          .classes = task_.classes,
+                          .window = task_.window};
     description_ = std::make_shared<const LearnerDescription>(std::move(description));
     return absl::OkStatus();
   }
 
   absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
     MILLRACE_RETURN_IF_ERROR(CheckPicture(pair));
-    return learner_->Admit(SampleOf(pair.current, options_.grey), pair.label);
+    return learner_->Admit(SampleOf(pair.current, task_.grey), pair.label);
   }
 
   absl::StatusOr<ModelPrediction> Predict(const PicturePair& pair) override {
     MILLRACE_RETURN_IF_ERROR(CheckPicture(pair));
     MILLRACE_ASSIGN_OR_RETURN(const LabelPrediction made,
-                              learner_->Predict(SampleOf(pair.current, options_.grey)));
+                              learner_->Predict(SampleOf(pair.current, task_.grey)));
     return PredictionOf(made, options_);
   }
 
@@ -122,7 +123,7 @@ class LabelStreamLearner final : public Learner {
                                                    options_.height, " RGB"));
   }
 
-  [[nodiscard]] double configured_rate() const { return options_.learner.optimizer.learning_rate; }
+  [[nodiscard]] double configured_rate() const { return options_.optimizer.learning_rate; }
   void ApplyRate() { learner_->ScaleLearningRate(frozen_ ? 0.0 : double{rate_factor_}); }
 
   [[nodiscard]] ModelPrediction Described(const LabelPrediction& made) const {
@@ -133,7 +134,8 @@ class LabelStreamLearner final : public Learner {
   }
 
   // Constant after Start(), except their contents.
-  const LabelStreamOptions options_;
+  const LearnerOptions options_;
+  const LabelTaskOptions task_;
   const OnPrediction on_prediction_;
   std::shared_ptr<const LearnerDescription> description_;
 
@@ -150,20 +152,20 @@ std::vector<float> SampleOf(std::span<const std::uint8_t> rgb, bool grey) {
   return PlanarOf(rgb, grey ? 1 : 3);
 }
 
-absl::StatusOr<std::unique_ptr<Learner>> MakeLabelStreamLearner(const LabelStreamOptions& options,
-                                                                OnPrediction on_prediction) {
-  LabelStreamOptions made = options;
-  made.learner.sample_shape = {options.grey ? 1 : 3, options.height, options.width};
-  made.learner.stop = options.stop;
+absl::StatusOr<std::unique_ptr<Learner>> MakeLabelStreamLearner(const LearnerOptions& options,
+                                                                const LabelTaskOptions& task,
+                                                                OnPrediction on_prediction,
+                                                                const LearnerHooks& hooks) {
   try {
     MILLRACE_ASSIGN_OR_RETURN(const NetworkProfile costs,
-                              MeasureLabelNetwork(made.learner, {.stop = options.stop}));
-    if (made.learner.cuts.empty()) {
-      MILLRACE_ASSIGN_OR_RETURN(made.learner.cuts,
-                                BestCuts({.layers = costs.layers, .stages = made.learner.stages}));
+                              MeasureLabelNetwork(options, task, {.stop = hooks.stop}));
+    LearnerOptions cut = options;
+    if (cut.cuts.empty()) {
+      MILLRACE_ASSIGN_OR_RETURN(cut.cuts, BestCuts({.layers = costs.layers, .stages = cut.stages}));
     }
-    auto learner = std::make_unique<LabelStreamLearner>(std::move(made), std::move(on_prediction));
-    MILLRACE_RETURN_IF_ERROR(learner->Start(costs.layers));
+    auto learner =
+        std::make_unique<LabelStreamLearner>(std::move(cut), task, std::move(on_prediction));
+    MILLRACE_RETURN_IF_ERROR(learner->Start(costs.layers, hooks));
     return learner;
   } catch (const std::exception& e) {
     return absl::InternalError(CauseLine(e.what()));

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pipeline/learner/label_learner_options.h"
+#include "pipeline/learner/label_task_options.h"
 #include "pipeline/learner/learner.h"
+#include "pipeline/learner/learner_hooks.h"
+#include "pipeline/learner/learner_options.h"
 
 namespace millrace::pipeline {
 
@@ -20,10 +22,11 @@ namespace millrace::pipeline {
 /// one channel of luma (ITU-R BT.601) or three.
 [[nodiscard]] std::vector<float> SampleOf(std::span<const std::uint8_t> rgb, bool grey);
 
-/// Fails as MakeLabelLearner(), and with CANCELLED once `stop` is requested. The learner predicts
-/// every picture and learns at each step whose window holds a label, so it ignores
-/// LearnFromEvery().
+/// Fails as MakeLabelLearner(). Without cuts, the network is cut by measured cost. The learner
+/// predicts every picture and learns at each step whose window holds a label, so it ignores
+/// LearnFromEvery(). REQUIRES: LabelTaskOptions::divergence, and no sample_shape.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Learner>> MakeLabelStreamLearner(
-    const LabelStreamOptions& options, OnPrediction on_prediction);
+    const LearnerOptions& options, const LabelTaskOptions& task, OnPrediction on_prediction,
+    const LearnerHooks& hooks = {});
 
 }  // namespace millrace::pipeline

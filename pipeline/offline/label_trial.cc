@@ -65,8 +65,9 @@ class LabelTrial {
   absl::StatusOr<LabelTrialResult> Run() {
     const auto start = std::chrono::steady_clock::now();
     MILLRACE_ASSIGN_OR_RETURN(
-        learner_, MakeLabelLearner(LearnerOptions(),
-                                   [this](const LabelPrediction& made) { OnPrediction(made); }));
+        learner_, MakeLabelLearner(
+                      options_.learner, Task(),
+                      [this](const LabelPrediction& made) { OnPrediction(made); }, {}, Copies()));
     for (std::size_t n = 0; n < order_.size(); ++n) {
       std::optional<SampleLabel> label;
       if (options_.label_delay == 0) label = LabelOf(n);
@@ -88,18 +89,21 @@ class LabelTrial {
   }
 
  private:
-  LabelLearnerOptions LearnerOptions() {
-    LabelLearnerOptions learner = options_.learner;
-    learner.sample_shape = data_.train.shape;
-    learner.task = LabelTask::kClassification;
-    learner.outputs = data_.train.classes;
-    learner.copy_every = options_.score_every;
-    learner.on_copy = [this](std::int64_t sample, const LabelModel& model) {
-      TestScore score = ScoreOn(data_.test, model);
-      score.samples = sample + 1;
-      result_.along_the_way.push_back(score);
-    };
-    return learner;
+  [[nodiscard]] LabelTaskOptions Task() const {
+    LabelTaskOptions task = options_.task;
+    task.sample_shape = data_.train.shape;
+    task.task = LabelTask::kClassification;
+    task.outputs = data_.train.classes;
+    return task;
+  }
+
+  LabelCopies Copies() {
+    return {.every = options_.score_every,
+            .on_copy = [this](std::int64_t sample, const LabelModel& model) {
+              TestScore score = ScoreOn(data_.test, model);
+              score.samples = sample + 1;
+              result_.along_the_way.push_back(score);
+            }};
   }
 
   [[nodiscard]] std::optional<SampleLabel> LabelOf(std::size_t n) const {

@@ -13,8 +13,10 @@
 namespace millrace::pipeline {
 
 struct LabelTrialOptions {
-  /// Its shape and outputs are those of the data. Its seed also determines the samples' order.
-  LabelLearnerOptions learner = {};
+  /// Its seed also determines the samples' order.
+  LearnerOptions learner = {};
+  /// Its shape and outputs are those of the data.
+  LabelTaskOptions task = {};
   /// The number of passes over the data, each in another order.
   int passes = 5;
   /// Scores the test samples after every n samples, besides at the end. 0: only at the end.

@@ -8,8 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "ingest/source/source.h"
-#include "pipeline/learner/flow_learner_options.h"
-#include "pipeline/learner/label_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
+#include "pipeline/learner/label_task_options.h"
+#include "pipeline/learner/learner_options.h"
 #include "service/access/grpc_security.h"
 
 namespace millrace::service {
@@ -43,12 +44,12 @@ struct StreamConfig {
   Task task = Task::kFlow;
   /// Whether the file sets the size of the input.
   bool input_said = false;
-  /// A task of labels uses only the options that all learners share: the input's size, the learning
-  /// rate, the seed and the schedule.
-  pipeline::FlowLearnerOptions learner;
-  /// The complete options of a task of labels.
-  pipeline::LabelStreamOptions labels = {
-      .learner = {.network = "mlp", .layers = 4, .width = 64, .outputs = 0, .window = 64}};
+  pipeline::LearnerOptions learner;
+  /// The options of the tasks; the learner reads those of `task`. The others stay beside them: the
+  /// effective settings show every key, and the file's defaults are for streams of both kinds.
+  pipeline::FlowTaskOptions flow;
+  pipeline::LabelTaskOptions labels = {
+      .layers = 4, .outputs = 0, .window = 64, .divergence = pipeline::kLabelDivergence};
   ScoreConfig scores;
   /// The stream's entry as its author wrote it, as a JSON object.
   std::string entry = "{}";
@@ -62,9 +63,9 @@ struct StreamConfig {
   bool of_file = false;
 };
 
-/// `stream` without its stop tokens, which are valid for one call only.
+/// `stream` without its stop token, which is valid for one call only.
 [[nodiscard]] inline StreamConfig WithoutTokens(StreamConfig stream) {
-  stream.learner.stop = stream.source.stop = {};
+  stream.source.stop = {};
   return stream;
 }
 

@@ -22,7 +22,7 @@ void WrongAt(const ConfigValue& stream, std::string_view section, std::string_vi
 }
 
 void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
-  const pipeline::FlowLearnerOptions& learner = config.learner;
+  const pipeline::LearnerOptions& learner = config.learner;
   const auto cuts = static_cast<int>(learner.cuts.size());
   if (cuts > 0 && cuts != learner.stages - 1) {
     WrongAt(stream, "schedule", "cuts",
@@ -39,22 +39,25 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
     WrongAt(stream, "schedule", key, absl::StrCat("is for ", std::string(kinds), " only"));
   };
   const std::string& kind = learner.schedule;
-  only_for(learner.period_ms > 0, "period_ms", "the kinds one_f_one_b_star and interleaved",
+  only_for(learner.request.period > 0, "period_ms", "the kinds one_f_one_b_star and interleaved",
            kind == "one_f_one_b_star" || kind == "interleaved");
-  const pipeline::FlowLearnerOptions defaults;
-  only_for(learner.recompute != defaults.recompute, "recompute", "the kind gpipe", kind == "gpipe");
-  only_for(learner.switch_at != defaults.switch_at, "switch_at", "the kind hybrid",
+  const pipeline::LearnerOptions defaults;
+  only_for(learner.request.recompute != defaults.request.recompute, "recompute", "the kind gpipe",
+           kind == "gpipe");
+  only_for(learner.request.switch_at != defaults.request.switch_at, "switch_at", "the kind hybrid",
            kind == "hybrid");
-  if (kind == "pipedream_2bw" && learner.samples > 0 && learner.samples < learner.stages) {
+  if (kind == "pipedream_2bw" && learner.request.samples > 0 &&
+      learner.request.samples < learner.stages) {
     WrongAt(stream, "schedule", "samples",
-            absl::StrCat("is ", learner.samples,
+            absl::StrCat("is ", learner.request.samples,
                          "; pipedream_2bw needs at least as many as stages, ", learner.stages));
   }
   only_for(learner.frames_per_second > 0, "frames_per_second", "the kind auto", kind == "auto");
   only_for(learner.replan_share != defaults.replan_share, "replan_share", "the kind auto",
            kind == "auto");
   only_for(
-      learner.samples > 0, "samples", "the kinds gpipe, timeprest, pipedream_2bw, k_periodic",
+      learner.request.samples > 0, "samples",
+      "the kinds gpipe, timeprest, pipedream_2bw, k_periodic",
       kind == "gpipe" || kind == "timeprest" || kind == "pipedream_2bw" || kind == "k_periodic");
   if (kind == "auto" && cuts > 0) {
     WrongAt(stream, "schedule", "cuts", "cannot be given with the kind auto, which cuts by itself");
@@ -65,7 +68,7 @@ namespace {
 
 // An input that follows the camera always fits the network.
 void CheckInput(const ConfigValue& stream, const StreamConfig& config, int size_multiple) {
-  const pipeline::FlowLearnerOptions& learner = config.learner;
+  const pipeline::LearnerOptions& learner = config.learner;
   if (!config.input_said) return;
   if (std::min(learner.width, learner.height) < kLeastFlowPicture) {
     WrongAt(stream, "model", "input",
@@ -75,26 +78,27 @@ void CheckInput(const ConfigValue& stream, const StreamConfig& config, int size_
   if (learner.width % size_multiple != 0 || learner.height % size_multiple != 0) {
     WrongAt(stream, "model", "input",
             absl::StrCat("is ", learner.width, "x", learner.height, "; the network ",
-                         learner.network, " needs multiples of ", size_multiple));
+                         config.flow.network, " needs multiples of ", size_multiple));
   }
 }
 
 }  // namespace
 
 void CheckModel(const ConfigValue& stream, const StreamConfig& config) {
-  const pipeline::FlowLearnerOptions& learner = config.learner;
-  const auto input = pipeline::FlowNetworkInputOf(learner.network);
+  const pipeline::FlowTaskOptions& flow = config.flow;
+  const auto input = pipeline::FlowNetworkInputOf(flow.network);
   if (!input.ok()) return;  // Already noted.
   CheckInput(stream, config, input->size_multiple);
-  if (learner.loss.occlusion && !pipeline::KnowsHiddenPixels(learner.loss.kind)) {
+  if (flow.loss.occlusion && !pipeline::KnowsHiddenPixels(flow.loss.kind)) {
     WrongAt(stream, "model", "occlusion", "is for the losses relative, census and ssim only");
   }
-  if (learner.next_frame && learner.loss.occlusion) {
+  if (flow.next_frame && flow.loss.occlusion) {
     WrongAt(stream, "model", "occlusion", "needs the flow there and back: not for task next_frame");
   }
-  if (learner.next_frame && config.scores.compare_with != "none") {
+  if (flow.next_frame && config.scores.compare_with != "none") {
     WrongAt(stream, "scores", "compare_with", "compares motion: not for task next_frame");
   }
+  const pipeline::LearnerOptions& learner = config.learner;
   if (learner.schedule != "local") return;
   const auto most = static_cast<int>(input->level_begins.size()) + 1;
   if (most == 1) {

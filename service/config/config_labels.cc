@@ -15,8 +15,6 @@
 namespace millrace::service {
 namespace {
 
-using pipeline::LabelTask;
-
 constexpr WholeRange kOutputs{1, 10'000};
 constexpr std::size_t kMostClasses = 1000;
 
@@ -28,21 +26,17 @@ constexpr std::array<std::string_view, 7> kKeysOfFlow = {
 constexpr std::array<std::string_view, 6> kKeysOfLabels = {"outputs", "classes", "window",
                                                            "layers",  "width",   "pictures"};
 
-LabelTask TaskOf(const StreamConfig& config) {
-  return config.task == Task::kRegression ? LabelTask::kRegression : LabelTask::kClassification;
-}
-
 }  // namespace
 
 void ReadLabelNetwork(const ConfigValue& value, StreamConfig& stream) {
-  pipeline::LabelLearnerOptions& learner = stream.labels.learner;
-  std::string name = learner.model.empty() ? learner.network : learner.model;
+  pipeline::LabelTaskOptions& labels = stream.labels;
+  std::string name = labels.model.empty() ? labels.network : labels.model;
   value.Text(name);
   if (absl::EndsWith(name, ".pt")) {
-    learner.model = value.describes() ? std::move(name) : value.InFolder(name);
+    labels.model = value.describes() ? std::move(name) : value.InFolder(name);
   } else if (name == "mlp" || name == "convolutional") {
-    learner.model.clear();
-    learner.network = std::move(name);
+    labels.model.clear();
+    labels.network = std::move(name);
   } else {
     value.Wrong(absl::StrCat("is '", name,
                              "'; with this task it must be mlp, convolutional, or a file NAME.pt "
@@ -51,23 +45,23 @@ void ReadLabelNetwork(const ConfigValue& value, StreamConfig& stream) {
 }
 
 void ReadOutputs(const ConfigValue& value, StreamConfig& stream) {
-  value.Whole(kOutputs, stream.labels.learner.outputs);
+  value.Whole(kOutputs, stream.labels.outputs);
 }
 
 void ReadClasses(const ConfigValue& value, StreamConfig& stream) {
-  value.Names({2, kMostClasses}, stream.labels.learner.classes);
+  value.Names({2, kMostClasses}, stream.labels.classes);
 }
 
 void ReadLabelWindow(const ConfigValue& value, StreamConfig& stream) {
-  value.Whole({1, 65'536}, stream.labels.learner.window);
+  value.Whole({1, 65'536}, stream.labels.window);
 }
 
 void ReadLayers(const ConfigValue& value, StreamConfig& stream) {
-  value.Whole({2, 256}, stream.labels.learner.layers);
+  value.Whole({2, 256}, stream.labels.layers);
 }
 
 void ReadLayerWidth(const ConfigValue& value, StreamConfig& stream) {
-  value.Whole({1, 4096}, stream.labels.learner.width);
+  value.Whole({1, 4096}, stream.labels.width);
 }
 
 void ReadPictures(const ConfigValue& value, StreamConfig& stream) {
@@ -96,8 +90,8 @@ void RefuseUnlessFlow(const ConfigValue& section, Task task) {
 }
 
 void CheckLabels(const ConfigValue& stream, const StreamConfig& config) {
-  const auto outputs = config.labels.learner.outputs;
-  const auto classes = static_cast<int>(config.labels.learner.classes.size());
+  const auto outputs = config.labels.outputs;
+  const auto classes = static_cast<int>(config.labels.classes.size());
   if (config.task == Task::kRegression) {
     if (classes > 0) WrongAt(stream, "model", "classes", "is for the task classification only");
     if (outputs == 0) {
@@ -116,36 +110,6 @@ void CheckLabels(const ConfigValue& stream, const StreamConfig& config) {
             absl::StrCat("is ", config.learner.schedule,
                          ", which is not for the tasks classification and regression"));
   }
-}
-
-void CompleteLabels(StreamConfig& stream) {
-  pipeline::FlowLearnerOptions& shared = stream.learner;
-  pipeline::LabelStreamOptions& labels = stream.labels;
-  labels.width = shared.width;
-  labels.height = shared.height;
-  pipeline::LabelLearnerOptions& learner = labels.learner;
-  learner.task = TaskOf(stream);
-  learner.sample_shape = {labels.grey ? 1 : 3, labels.height, labels.width};
-  if (learner.outputs == 0) learner.outputs = static_cast<int>(learner.classes.size());
-  learner.schedule = shared.schedule;
-  learner.stages = shared.stages;
-  learner.cuts = shared.cuts;
-  learner.request.period = shared.period_ms;
-  learner.request.samples = shared.samples;
-  learner.request.switch_at = shared.switch_at;
-  if (const auto kind = pipeline::RecomputeNamed(shared.recompute); kind.ok()) {
-    learner.request.recompute = *kind;
-  }
-  learner.optimizer.learning_rate = shared.learning_rate;
-  learner.threads_per_stage = shared.threads_per_stage;
-  learner.seed = shared.seed;
-
-  learner.safety = pipeline::LabelSafety{.checkpoints = std::move(shared.checkpoints)};
-
-  shared.weights.clear();
-  shared.checkpoints = {};
-  shared.learning = {};
-  stream.scores = {};
 }
 
 }  // namespace millrace::service

@@ -2,8 +2,6 @@
 // the keys that it forbids.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "service/config/config.h"
@@ -29,21 +27,5 @@ void RefuseUnlessFlow(const ConfigValue& section, Task task);
 /// Notes each missing or contradictory setting of `config` in the errors of `stream`, the stream's
 /// YAML node. REQUIRES: a task of labels.
 void CheckLabels(const ConfigValue& stream, const StreamConfig& config);
-
-/// Copies the settings shared with flow into `stream.labels`, and clears the settings for flow
-/// alone. REQUIRES: a task of labels.
-void CompleteLabels(StreamConfig& stream);
-
-/// The weights file that a stream's model starts from. Empty: not set.
-[[nodiscard]] inline const std::string& WeightsOf(const StreamConfig& stream) {
-  return IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights;
-}
-
-/// The folder of a stream's checkpoints. Empty: the stream keeps no checkpoints.
-[[nodiscard]] inline std::string FolderOf(const StreamConfig& stream) {
-  if (!IsOfLabels(stream.task)) return stream.learner.checkpoints.folder;
-  const std::optional<pipeline::LabelSafety>& safety = stream.labels.learner.safety;
-  return safety ? safety->checkpoints.folder : std::string();
-}
 
 }  // namespace millrace::service

@@ -41,6 +41,8 @@ constexpr bool kOptional = false;
 
 constexpr WholeRange kPictureSize{kLeastFlowPicture, 2048, 16};
 constexpr WholeRange kLabelledPictureSize{8, 2048};
+/// The default width and height with a task of labels.
+constexpr int kLabelledPicture = 32;
 constexpr std::size_t kLongestName = 64;
 
 /// The contents of a whole file.
@@ -95,7 +97,7 @@ void ReadInput(const Value& value, StreamConfig& stream) {
   const bool labels = IsOfLabels(stream.task);
   std::vector<int> size;  // Empty for flow: the size follows the camera.
   if (stream.input_said) size = {stream.learner.width, stream.learner.height};
-  if (labels && !stream.input_said) size = {stream.labels.width, stream.labels.height};
+  if (labels && !stream.input_said) size = {kLabelledPicture, kLabelledPicture};
   // The schema of a file must allow the sizes of every task.
   value.WholeList({2, 2}, labels || value.describes() ? kLabelledPictureSize : kPictureSize, size);
   if (value.describes() || size.empty()) return;
@@ -120,17 +122,22 @@ void ReadTask(const Value& value, StreamConfig& stream) {
                                                              "regression"};
   std::string name(kKnown[static_cast<std::size_t>(stream.task)]);
   value.OneOf(kKnown, name);
+  const bool of_labels = IsOfLabels(stream.task);
   stream.task = static_cast<Task>(std::find(kKnown.begin(), kKnown.end(), name) - kKnown.begin());
-  stream.learner.next_frame = stream.task == Task::kNextFrame;
+  stream.flow.next_frame = stream.task == Task::kNextFrame;
+  stream.labels.task = stream.task == Task::kRegression ? pipeline::LabelTask::kRegression
+                                                        : pipeline::LabelTask::kClassification;
+  // The file's weights for streams of one kind do not apply to streams of the other kind.
+  if (IsOfLabels(stream.task) != of_labels) stream.learner.weights.clear();
 }
 
 void ReadNetwork(const Value& value, StreamConfig& stream) {
   if (IsOfLabels(stream.task)) return ReadLabelNetwork(value, stream);
-  std::string name = stream.learner.network;
+  std::string name = stream.flow.network;
   value.Text(name);
   if (pipeline::FlowNetworkInputOf(name).ok()) {
     const bool is_file = pipeline::IsNetworkFile(name) && !value.describes();
-    stream.learner.network = is_file ? value.InFolder(name) : std::move(name);
+    stream.flow.network = is_file ? value.InFolder(name) : std::move(name);
     return;
   }
   value.Wrong(absl::StrCat("is '", name, "'; it must be one of ",
@@ -138,10 +145,8 @@ void ReadNetwork(const Value& value, StreamConfig& stream) {
                            ", or a file NAME.pt that torch.jit.save() wrote"));
 }
 
-// The file's weights for streams of one kind do not apply to streams of the other kind.
 void ReadWeights(const Value& value, StreamConfig& stream) {
-  std::string& weights =
-      IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights;
+  std::string& weights = stream.learner.weights;
   const bool none =
       !value.describes() && value.node().IsScalar() && value.node().Scalar() == kNoWeights;
   if (none) {
@@ -153,16 +158,16 @@ void ReadWeights(const Value& value, StreamConfig& stream) {
 
 void ReadLoss(const Value& value, StreamConfig& stream) {
   static const std::vector<std::string_view> known = Views(pipeline::FlowLossNames());
-  FlowLossOptions::Kind& kind = stream.learner.loss.kind;
+  FlowLossOptions::Kind& kind = stream.flow.loss.kind;
   std::string name = NameOfKind(pipeline::FlowLossNames(), pipeline::FlowLossKind, kind);
   value.OneOf(known, name);
   kind = *pipeline::FlowLossKind(name);
 }
 
 void ReadPrecision(const Value& value, StreamConfig& stream) {
-  std::string name(pipeline::NameOf(stream.learner.precision));
+  std::string name(pipeline::NameOf(stream.flow.precision));
   value.OneOf(pipeline::kPrecisionNames, name);
-  stream.learner.precision = pipeline::PrecisionNamed(name);
+  stream.flow.precision = pipeline::PrecisionNamed(name);
 }
 
 void ReadKind(const Value& value, StreamConfig& stream) {
@@ -175,14 +180,17 @@ void ReadKind(const Value& value, StreamConfig& stream) {
 }
 
 void ReadSwitchAt(const Value& value, StreamConfig& stream) {
-  int sample = static_cast<int>(stream.learner.switch_at);
+  int sample = static_cast<int>(stream.learner.request.switch_at);
   value.Whole({1, 1'000'000'000}, sample);
-  stream.learner.switch_at = sample;
+  stream.learner.request.switch_at = sample;
 }
 
 void ReadRecompute(const Value& value, StreamConfig& stream) {
   static constexpr std::array<std::string_view, 3> kKnown = {"always", "except_last", "never"};
-  value.OneOf(kKnown, stream.learner.recompute);
+  pipeline::Recompute& recompute = stream.learner.request.recompute;
+  std::string name(kKnown[static_cast<std::size_t>(recompute)]);
+  value.OneOf(kKnown, name);
+  recompute = *pipeline::RecomputeNamed(name);
 }
 
 // The server checks at its start whether these devices exist.
@@ -209,16 +217,16 @@ constexpr Key<StreamConfig> kModelKeys[] = {
     {"weights", kOptional, ReadWeights},
     {"learning_rate", kOptional,
      [](const Value& v, StreamConfig& s) {
-       v.Real({0, 1}, s.learner.learning_rate);
+       v.Real({0, 1}, s.learner.optimizer.learning_rate);
      }},
     {"precision", kOptional, ReadPrecision},
     {"loss", kOptional, ReadLoss},
     {"smoothness", kOptional,
      [](const Value& v, StreamConfig& s) {
-       v.Real({0, 100}, s.learner.loss.smoothness);
+       v.Real({0, 100}, s.flow.loss.smoothness);
      }},
     {"occlusion", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Flag(s.learner.loss.occlusion); }},
+     [](const Value& v, StreamConfig& s) { v.Flag(s.flow.loss.occlusion); }},
     {"seed", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Whole({0, INT64_MAX}, s.learner.seed);
@@ -253,14 +261,14 @@ constexpr Key<StreamConfig> kScheduleKeys[] = {
      }},
     {"samples", kOptional,
      [](const Value& v, StreamConfig& s) {
-       v.Whole({1, 1000}, s.learner.samples);
+       v.Whole({1, 1000}, s.learner.request.samples);
      }},
     {"recompute", kOptional, ReadRecompute},
     {"switch_at", kOptional, ReadSwitchAt},
     {"gate", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.learner.gate); }},
     {"period_ms", kOptional,
      [](const Value& v, StreamConfig& s) {
-       v.Real({0, 60'000}, s.learner.period_ms);
+       v.Real({0, 60'000}, s.learner.request.period);
      }},
     {"threads_per_stage", kOptional,
      [](const Value& v, StreamConfig& s) {
@@ -270,13 +278,13 @@ constexpr Key<StreamConfig> kScheduleKeys[] = {
 
 void ReadPolicy(const Value& value, StreamConfig& stream) {
   static const std::vector<std::string_view> known = Views(pipeline::UpdatePolicyNames());
-  UpdatePolicyOptions::Kind& kind = stream.learner.learning.policy.kind;
+  UpdatePolicyOptions::Kind& kind = stream.flow.learning.policy.kind;
   std::string name = NameOfKind(pipeline::UpdatePolicyNames(), pipeline::UpdatePolicyKind, kind);
   value.OneOf(known, name);
   kind = *pipeline::UpdatePolicyKind(name);
 }
 
-UpdatePolicyOptions& PolicyOf(StreamConfig& stream) { return stream.learner.learning.policy; }
+UpdatePolicyOptions& PolicyOf(StreamConfig& stream) { return stream.flow.learning.policy; }
 
 void ReadCompareWith(const Value& value, StreamConfig& stream) {
   static const std::vector<std::string_view> known = Views(pipeline::ReferenceFlowNames());
@@ -422,8 +430,6 @@ void ReadStreamKeys(const Value& entry, StreamConfig& stream) {
 /// a task of labels.
 ConfigShape::Json DescribeStream(StreamConfig stream) {
   if (IsOfLabels(stream.task)) {
-    stream.learner.learning = {};
-    stream.scores = {};
   }
   ConfigShape shape;
   ConfigErrors none;
@@ -444,13 +450,20 @@ void ReadConfig(const ConfigValue& root, Config& config) {
 void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   ReadStreamKeys(entry, stream);
   if (entry.describes()) return;
+  if (IsOfLabels(stream.task)) {  // The defaults of these sections are for flow alone.
+    stream.flow.learning = {};
+    stream.scores = {};
+  }
   ChooseKind(stream);
   stream.effective = ConfigShape::Dump(DescribeStream(stream));
   ChooseStages(stream);
   CheckSchedule(entry, stream);
   if (IsOfLabels(stream.task)) {
-    if (!stream.input_said) SetInput(stream.labels.width, stream.labels.height, stream);
+    if (!stream.input_said) SetInput(kLabelledPicture, kLabelledPicture, stream);
     CheckLabels(entry, stream);
+    if (stream.labels.outputs == 0) {
+      stream.labels.outputs = static_cast<int>(stream.labels.classes.size());
+    }
   } else {
     CheckModel(entry, stream);
   }
@@ -458,7 +471,6 @@ void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   std::string& folder = stream.learner.checkpoints.folder;
   if (!folder.empty()) absl::StrAppend(&folder, "/", stream.name);
   ChooseWeights(stream);
-  if (IsOfLabels(stream.task)) CompleteLabels(stream);
   stream.entry = EntryJson(entry.node());
 }
 

@@ -62,8 +62,7 @@ double MemoryBytesOf(const Budget& budget) {
 }
 
 double MemoryToLoad(const StreamConfig& config) {
-  const std::string& file =
-      IsOfLabels(config.task) ? config.labels.learner.model : config.learner.network;
+  const std::string& file = IsOfLabels(config.task) ? config.labels.model : config.flow.network;
   if (!pipeline::IsNetworkFile(file)) return 0;
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(file, error);

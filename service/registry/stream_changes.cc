@@ -14,7 +14,6 @@
 #include "base/status.h"
 #include "pipeline/checkpoint/checkpoint_folders.h"
 #include "service/config/config_entry.h"
-#include "service/config/config_labels.h"
 #include "service/registry/checkpoints_of_stream.h"
 #include "spdlog/spdlog.h"
 
@@ -54,9 +53,9 @@ LearnerChange LearnerChangeOf(const std::vector<std::string>& keys, const Stream
   for (const std::string& key : keys) {
     if (IsOfSource(key)) continue;
     if (key == "model.learning_rate") {
-      change.learning_rate = config.learner.learning_rate;
+      change.learning_rate = config.learner.optimizer.learning_rate;
     } else {
-      change.policy = config.learner.learning.policy;
+      change.policy = config.flow.learning.policy;
     }
   }
   return change;
@@ -85,9 +84,8 @@ StreamChanges::StreamChanges(Options options)
 }
 
 absl::StatusOr<SharedStream> StreamChanges::Create(const StreamConfig& config) {
-  MILLRACE_ASSIGN_OR_RETURN(
-      const Claims::Claim claim,
-      claims_.Take(config.name, config.learner.stop, MostWaiting(config.of_file)));
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(config.name, config.source.stop,
+                                                                    MostWaiting(config.of_file)));
   MILLRACE_RETURN_IF_ERROR(MakeRoom());
   const absl::Cleanup made = [this] {
     const MutexLock lock(mu_);
@@ -139,7 +137,7 @@ absl::StatusOr<SharedStream> StreamChanges::Start(const StreamConfig& config) co
 
 absl::StatusOr<SharedStream> StreamChanges::StartUnlessCancelled(const StreamConfig& config) const {
   MILLRACE_ASSIGN_OR_RETURN(SharedStream started, Start(config));
-  if (!config.learner.stop.stop_requested()) return started;
+  if (!config.source.stop.stop_requested()) return started;
   GiveUp(started);
   return absl::CancelledError("the call was cancelled");
 }
@@ -180,7 +178,8 @@ absl::StatusOr<SharedStream> StreamChanges::Update(Target target, const Next& ne
     return old;
   }
   // A dead stream can lose only its checkpoints.
-  const bool forgets = !ShareAFolder(now, config) && !(dead && FolderOf(now).empty());
+  const bool forgets =
+      !ShareAFolder(now, config) && !(dead && now.learner.checkpoints.folder.empty());
   if (forgets && !allow_reset) return WouldForget(target.name);
   return Restart(old, config);
 }
@@ -274,8 +273,8 @@ absl::StatusOr<SharedStream> StreamChanges::Reset(Target target) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   StreamConfig config = old->config();
-  config.learner.stop = config.source.stop = target.stop;
-  const std::string folder = FolderOf(config);
+  config.source.stop = target.stop;
+  const std::string folder = config.learner.checkpoints.folder;
   if (folder.empty()) return StartThenStop(old, config);
   return StopThenStart(old, config, SettingAside(folder, -1, "reset"));
 }
@@ -286,7 +285,7 @@ absl::StatusOr<pipeline::CheckpointInfo> StreamChanges::Restore(Target target,
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   const StreamConfig config = old->config();
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo found, FindCheckpoint(config, name));
-  const std::string folder = FolderOf(config);
+  const std::string folder = config.learner.checkpoints.folder;
   const std::string path = absl::StrCat(folder, "/", name);
   // Otherwise the old incarnation, which still writes checkpoints, could remove this one as
   // surplus.

@@ -46,7 +46,7 @@ class StreamChanges {
     StreamRegistry* streams = nullptr;
     StreamEventLog* events = nullptr;
     /// Starts a stream and begins an incarnation in `events`. Stops early once
-    /// `config.learner.stop` is requested.
+    /// `config.source.stop` is requested.
     std::function<absl::StatusOr<SharedStream>(const StreamConfig& config)> start = {};
     /// Whether a stream that keeps its learner may change to `config`. May be empty. `start`
     /// decides about restarts.
@@ -82,7 +82,7 @@ class StreamChanges {
   StreamChanges& operator=(const StreamChanges&) = delete;
 
   /// Starts and adds a stream. Fails with ALREADY_EXISTS, with RESOURCE_EXHAUSTED beyond
-  /// `max_streams`, with CANCELLED once `config.learner.stop` is requested, and as `start` does. A
+  /// `max_streams`, with CANCELLED once `config.source.stop` is requested, and as `start` does. A
   /// failure leaves nothing of the stream.
   [[nodiscard]] absl::StatusOr<SharedStream> Create(const StreamConfig& config)
       ABSL_LOCKS_EXCLUDED(mu_);

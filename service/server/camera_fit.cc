@@ -80,7 +80,7 @@ bool LeavesToCamera(const StreamConfig& config) {
 }
 
 StreamConfig FitTo(const ingest::SourceFacts& facts, StreamConfig config) {
-  const auto network = pipeline::FlowNetworkInputOf(config.learner.network);
+  const auto network = pipeline::FlowNetworkInputOf(config.flow.network);
   const bool known = facts.picture.width > 0 && facts.picture.height > 0;
   if (LeavesInput(config) && known && network.ok()) {
     // A user's network may also halve its pictures.

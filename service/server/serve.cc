@@ -140,8 +140,8 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
   std::stop_source either;
   const auto stop = [&either] { either.request_stop(); };
   const std::stop_callback by_server(stop_.get_token(), stop);
-  const std::stop_callback by_caller(config.learner.stop, stop);
-  config.learner.stop = config.source.stop = either.get_token();
+  const std::stop_callback by_caller(config.source.stop, stop);
+  config.source.stop = either.get_token();
   MILLRACE_ASSIGN_OR_RETURN(FittedStream fitted, fit_.Complete(config));
   config = std::move(fitted.config);
   MILLRACE_ASSIGN_OR_RETURN(HeldMemory memory, HoldMemory(config));
@@ -169,7 +169,7 @@ absl::StatusOr<HeldMemory> Serve::HoldMemory(const StreamConfig& config) {
   std::optional<absl::StatusOr<Claims::Claim>> turn;
   HeldMemory meanwhile;  // Held until the need is known.
   if (to_load > 0) {
-    turn.emplace(loading_.Take("", config.learner.stop));
+    turn.emplace(loading_.Take("", config.source.stop));
     MILLRACE_RETURN_IF_ERROR(turn->status());
     MILLRACE_ASSIGN_OR_RETURN(meanwhile, budget_.HoldMemory(config, to_load));
   }

@@ -15,7 +15,7 @@ std::string LearnerCause(const StreamSnapshot& snapshot) {
 }
 
 absl::StatusOr<std::unique_ptr<CameraStream>> CameraStream::Start(Options options) {
-  const std::stop_token stop = options.config.learner.stop;
+  const std::stop_token stop = options.config.source.stop;
   options.config = WithoutTokens(std::move(options.config));
   auto stream = std::make_unique<RunningStream>(std::move(options));
   MILLRACE_RETURN_IF_ERROR(stream->Open(stop));

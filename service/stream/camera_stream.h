@@ -18,8 +18,8 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "ingest/source/source.h"
-#include "pipeline/learner/flow_learner_options.h"
 #include "pipeline/learner/learner.h"
+#include "pipeline/learner/learner_hooks.h"
 #include "service/config/config.h"
 #include "service/frames/frame_counts.h"
 #include "service/frames/frame_labels.h"
@@ -80,15 +80,15 @@ struct StreamSnapshot {
 class CameraStream {
  public:
   using LearnerFactory = std::function<absl::StatusOr<std::unique_ptr<pipeline::Learner>>(
-      const pipeline::FlowLearnerOptions&, pipeline::OnPrediction)>;
+      const StreamConfig&, pipeline::OnPrediction, const pipeline::LearnerHooks&)>;
   using SourceFactory =
       std::function<absl::StatusOr<std::unique_ptr<ingest::Source>>(const ingest::SourceOptions&)>;
 
   struct Options {
-    /// `config.learner.stop` cancels Start().
+    /// `config.source.stop` cancels Start().
     StreamConfig config;
-    /// pipeline::MakeFlowLearner and ingest::OpenSource, or a test's own. No default, so that this
-    /// library needs neither LibTorch nor GStreamer. RealStream() (real_stream.h) sets them.
+    /// MakeLearner() (real_stream.h) and ingest::OpenSource, or a test's own. No default, so that
+    /// this library needs neither LibTorch nor GStreamer. RealStream() (real_stream.h) sets them.
     LearnerFactory make_learner;
     SourceFactory open_source;
     const Clock* clock = &MonotonicClock();

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "tests/pipeline/support/label_options.h"
 #include "tests/pipeline/support/replay_model.h"
 
 namespace millrace::pipeline {
@@ -23,24 +24,26 @@ using ::testing::SizeIs;
 
 using Predictions = std::vector<LabelPrediction>;
 
-LabelLearnerOptions SmallOptions() {
-  return {.layers = 3,
-          .width = 8,
-          .sample_shape = {4},
-          .outputs = 2,
-          .window = 4,
-          .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.1}};
+LabelOptions SmallOptions() {
+  return {.learner = {.schedule = "sequential",
+                      .stages = 1,
+                      .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.1}},
+          .task = {.layers = 3, .width = 8, .sample_shape = {4}, .outputs = 2, .window = 4}};
 }
 
-std::unique_ptr<LabelLearner> Make(const LabelLearnerOptions& options, Predictions& predictions) {
+std::unique_ptr<LabelLearner> Make(const LabelOptions& options, Predictions& predictions,
+                                   LabelCopies copies = {}) {
   auto learner = MakeLabelLearner(
-      options, [&predictions](const LabelPrediction& made) { predictions.push_back(made); });
+      options.learner, options.task,
+      [&predictions](const LabelPrediction& made) { predictions.push_back(made); }, {},
+      std::move(copies));
   EXPECT_TRUE(learner.ok()) << learner.status();
   return learner.ok() ? *std::move(learner) : nullptr;
 }
 
-void ExpectRefused(const LabelLearnerOptions& options, const std::string& message) {
-  const auto refused = MakeLabelLearner(options, [](const LabelPrediction&) {});
+void ExpectRefused(const LabelOptions& options, const std::string& message) {
+  const auto refused =
+      MakeLabelLearner(options.learner, options.task, [](const LabelPrediction&) {});
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr(message));
   EXPECT_TRUE(absl::IsInvalidArgument(refused.status()) || absl::IsNotFound(refused.status()))
       << refused.status();
@@ -64,9 +67,9 @@ std::vector<Sample> Samples(int count) {
 
 TEST(LabelLearnerTest, LearnsClassesFromLabels) {
   for (const char* const schedule : {"sequential", "one_f_one_b_star"}) {
-    LabelLearnerOptions options = SmallOptions();
-    options.schedule = schedule;
-    options.stages = 3;
+    LabelOptions options = SmallOptions();
+    options.learner.schedule = schedule;
+    options.learner.stages = 3;
     Predictions predictions;
     const auto learner = Make(options, predictions);
     for (const Sample& sample : Samples(600)) {
@@ -86,10 +89,10 @@ TEST(LabelLearnerTest, LearnsClassesFromLabels) {
 }
 
 TEST(LabelLearnerTest, LearnsValues) {
-  LabelLearnerOptions options = SmallOptions();
-  options.task = LabelTask::kRegression;
-  options.outputs = 1;
-  options.optimizer.learning_rate = 0.03;
+  LabelOptions options = SmallOptions();
+  options.task.task = LabelTask::kRegression;
+  options.task.outputs = 1;
+  options.learner.optimizer.learning_rate = 0.03;
   Predictions predictions;
   const auto learner = Make(options, predictions);
   for (const Sample& sample : Samples(800)) {
@@ -125,16 +128,17 @@ TEST(LabelLearnerTest, WithoutLabelsItPredictsAndLearnsNothing) {
 // The one label, sent after the prediction of sample 5, is learned from while the window holds
 // sample 4: at steps 6 and 7. Nothing else ever has a label.
 TEST(LabelLearnerTest, LateLabelTeachesUntilItsSampleLeavesTheWindow) {
-  LabelLearnerOptions options = SmallOptions();
+  LabelOptions options = SmallOptions();
   Predictions predictions;
   std::vector<absl::StatusCode> sent;
   LabelLearner* at_work = nullptr;
-  const auto learner = MakeLabelLearner(options, [&](const LabelPrediction& made) {
-    predictions.push_back(made);
-    if (made.sample == 5) sent.push_back(at_work->Label(4, std::int64_t{1}).code());
-    if (made.sample == 8) sent.push_back(at_work->Label(5, std::int64_t{1}).code());
-    if (made.sample == 9) sent.push_back(at_work->Label(99, std::int64_t{1}).code());
-  });
+  const auto learner =
+      MakeLabelLearner(options.learner, options.task, [&](const LabelPrediction& made) {
+        predictions.push_back(made);
+        if (made.sample == 5) sent.push_back(at_work->Label(4, std::int64_t{1}).code());
+        if (made.sample == 8) sent.push_back(at_work->Label(5, std::int64_t{1}).code());
+        if (made.sample == 9) sent.push_back(at_work->Label(99, std::int64_t{1}).code());
+      });
   ASSERT_TRUE(learner.ok()) << learner.status();
   at_work = learner->get();
   for (const Sample& sample : Samples(12)) ASSERT_TRUE(at_work->Admit(sample.values).ok());
@@ -152,18 +156,18 @@ TEST(LabelLearnerTest, LateLabelTeachesUntilItsSampleLeavesTheWindow) {
 }
 
 TEST(LabelLearnerTest, CopiesAreTheNetworkAfterTheirSample) {
-  LabelLearnerOptions options = SmallOptions();
-  options.schedule = "stale";
-  options.stages = 3;
-  options.copy_every = 20;
+  LabelOptions options = SmallOptions();
+  options.learner.schedule = "stale";
+  options.learner.stages = 3;
   std::vector<std::pair<std::int64_t, float>> copies;
   const Sample asked = Samples(1)[0];
-  options.on_copy = [&](std::int64_t sample, const LabelModel& model) {
-    copies.emplace_back(sample, model.Outputs(asked.values)[0][0]);
-  };
+  const LabelCopies taken{.every = 20,
+                          .on_copy = [&](std::int64_t sample, const LabelModel& model) {
+                            copies.emplace_back(sample, model.Outputs(asked.values)[0][0]);
+                          }};
   const auto run = [&](int samples) {
     Predictions predictions;
-    const auto learner = Make(options, predictions);
+    const auto learner = Make(options, predictions, taken);
     for (const Sample& sample : Samples(samples)) {
       EXPECT_TRUE(learner->Admit(sample.values, sample.label).ok());
     }
@@ -194,33 +198,34 @@ TEST(LabelLearnerTest, WhatDoesNotFitIsRefusedAndHasNoNumber) {
 
 TEST(LabelLearnerTest, BadOptionsGetOneLineThatSaysWhatToDo) {
   const auto with = [](auto change) {
-    LabelLearnerOptions options = SmallOptions();
+    LabelOptions options = SmallOptions();
     change(options);
     return options;
   };
-  ExpectRefused(with([](auto& o) { o.window = 0; }), "a window of 0 samples");
-  ExpectRefused(with([](auto& o) { o.outputs = 1; }), "2 classes");
-  ExpectRefused(with([](auto& o) { o.stages = 4; }), "stages");
-  ExpectRefused(with([](auto& o) { o.cuts = {3}; }), "cut");
-  ExpectRefused(with([](auto& o) { o.schedule = "fast"; }), "use one of: sequential");
-  ExpectRefused(with([](auto& o) { o.network = "big"; }), "use one of: mlp, convolutional");
-  ExpectRefused(with([](auto& o) { o.network = "convolutional"; }), "channels, rows and columns");
-  ExpectRefused(with([](auto& o) { o.layers = 1; }), "2 to 1000 layers");
-  ExpectRefused(with([](auto& o) { o.model = "/none.pt"; }), "there is no model");
+  ExpectRefused(with([](auto& o) { o.task.window = 0; }), "a window of 0 samples");
+  ExpectRefused(with([](auto& o) { o.task.outputs = 1; }), "2 classes");
+  ExpectRefused(with([](auto& o) { o.learner.stages = 4; }), "stages");
+  ExpectRefused(with([](auto& o) { o.learner.cuts = {3}; }), "cut");
+  ExpectRefused(with([](auto& o) { o.learner.schedule = "fast"; }), "use one of: sequential");
+  ExpectRefused(with([](auto& o) { o.task.network = "big"; }), "use one of: mlp, convolutional");
+  ExpectRefused(with([](auto& o) { o.task.network = "convolutional"; }),
+                "channels, rows and columns");
+  ExpectRefused(with([](auto& o) { o.task.layers = 1; }), "2 to 1000 layers");
+  ExpectRefused(with([](auto& o) { o.task.model = "/none.pt"; }), "there is no model");
   ExpectRefused(with([](auto& o) {
-                  o.schedule = "local";
-                  o.stages = 2;
+                  o.learner.schedule = "local";
+                  o.learner.stages = 2;
                 }),
                 "stage 1, which schedule local gives its own loss, makes [4, 8] of a window of 4");
 }
 
 TEST(LabelLearnerTest, ConvolutionalNetworkLearnsFromPictures) {
-  LabelLearnerOptions options = SmallOptions();
-  options.network = "convolutional";
-  options.layers = 4;
-  options.sample_shape = {1, 8, 8};
-  options.stages = 2;
-  options.schedule = "pipedream";
+  LabelOptions options = SmallOptions();
+  options.task.network = "convolutional";
+  options.task.layers = 4;
+  options.task.sample_shape = {1, 8, 8};
+  options.learner.stages = 2;
+  options.learner.schedule = "pipedream";
   Predictions predictions;
   const auto learner = Make(options, predictions);
   for (int i = 0; i < 300; ++i) {
@@ -239,10 +244,10 @@ TEST(LabelLearnerTest, RunsAUsersOwnNetwork) {
   const std::string path = std::filesystem::path(::testing::TempDir()) /
                            ("label_learner" + std::to_string(::getpid()) + ".pt");
   SaveNetwork({Child("A", 4, 6), Doubling(), Child("B", 6, 2)}, path);
-  LabelLearnerOptions options = SmallOptions();
-  options.model = path;
-  options.stages = 2;
-  options.schedule = "gpipe";
+  LabelOptions options = SmallOptions();
+  options.task.model = path;
+  options.learner.stages = 2;
+  options.learner.schedule = "gpipe";
   Predictions predictions;
   const auto learner = Make(options, predictions);
   for (const Sample& sample : Samples(41)) {
@@ -251,7 +256,7 @@ TEST(LabelLearnerTest, RunsAUsersOwnNetwork) {
   ASSERT_TRUE(learner->Drain().ok());
   EXPECT_THAT(predictions, SizeIs(41));
   EXPECT_GT(learner->updates()[0], 0);
-  options.outputs = 3;
+  options.task.outputs = 3;
   ExpectRefused(options,
                 "the network makes [4, 2] of a window of 4 samples; 3 classes need [4, 3]");
   std::filesystem::remove(path);

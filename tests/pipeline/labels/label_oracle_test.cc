@@ -16,6 +16,7 @@
 #include "pipeline/labels/sample_window.h"
 #include "pipeline/plan/serial_run.h"
 #include "pipeline/stages/staged_network.h"
+#include "tests/pipeline/support/label_options.h"
 #include "tests/pipeline/support/without_bounds.h"
 
 namespace millrace::pipeline {
@@ -34,21 +35,21 @@ struct Case {
   LabelTask task = LabelTask::kClassification;
 };
 
-LabelLearnerOptions OptionsOf(const Case& c) {
-  LabelLearnerOptions options{
-      .layers = 6,
-      .width = 7,
-      .sample_shape = {kNumbers},
-      .task = c.task,
-      .outputs = 3,
-      .window = c.window,
-      .schedule = c.schedule,
-      .stages = kStages,
-      .cuts = {2, 4},
-      .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.05, .momentum = 0.5},
-      .seed = 9};
-  options.request.switch_at = 23;
-  return options;
+LabelOptions OptionsOf(const Case& c) {
+  return {.learner = {.schedule = c.schedule,
+                      .stages = kStages,
+                      .request = {.switch_at = 23},
+                      .cuts = {2, 4},
+                      .optimizer = {.kind = OptimizerOptions::Kind::kSgd,
+                                    .learning_rate = 0.05,
+                                    .momentum = 0.5},
+                      .seed = 9},
+          .task = {.layers = 6,
+                   .width = 7,
+                   .sample_shape = {kNumbers},
+                   .task = c.task,
+                   .outputs = 3,
+                   .window = c.window}};
 }
 
 std::vector<float> ValuesOf(int n) {
@@ -87,10 +88,12 @@ auto Receive(const Case& c, Outcome& outcome, Send send) {
 Outcome ByTheLearner(const Case& c) {
   Outcome outcome;
   LabelLearner* at_work = nullptr;
-  const auto learner = MakeLabelLearner(
-      OptionsOf(c), Receive(c, outcome, [&at_work](std::int64_t n, const SampleLabel& label) {
-        at_work->Label(n, label).IgnoreError();
-      }));
+  const LabelOptions options = OptionsOf(c);
+  const auto learner =
+      MakeLabelLearner(options.learner, options.task,
+                       Receive(c, outcome, [&at_work](std::int64_t n, const SampleLabel& label) {
+                         at_work->Label(n, label).IgnoreError();
+                       }));
   EXPECT_TRUE(learner.ok()) << learner.status();
   at_work = learner->get();
   for (int n = 0; n < kSamples; ++n) {
@@ -110,31 +113,31 @@ Outcome ByTheLearner(const Case& c) {
 // that comes with its sample is known when the sample is, and no earlier step has it in its window.
 Outcome BySerialRun(const Case& c) {
   Outcome outcome;
-  const LabelLearnerOptions options = OptionsOf(c);
-  const auto opened = OpenLabelNetwork(options);
+  const LabelOptions options = OptionsOf(c);
+  const auto opened = OpenLabelNetwork(options.learner, options.task.task);
   EXPECT_TRUE(opened.ok()) << opened.status();
   const LayerChain& chain = opened->chain;
-  ScheduleRequest request = options.request;
-  request.shape = ShapeOf(chain, options.cuts);
+  ScheduleRequest request = options.learner.request;
+  request.shape = ShapeOf(chain, options.learner.cuts);
   request.costs.assign(kStages, {.forward = 1, .backward = 2, .update = 0});
-  const auto phases = MakePhases(options.schedule, request);
+  const auto phases = MakePhases(options.learner.schedule, request);
   EXPECT_TRUE(phases.ok()) << phases.status();
   const auto roomy = [&](std::size_t i) { return WithoutBounds((*phases)[i].plan, kSamples); };
 
   LateLabels labels({.window = c.window, .in_flight = kSamples});
   StagedNetwork* at_work = nullptr;
-  LabelJudge judge(options, labels,
+  LabelJudge judge(options.task, labels,
                    Receive(c, outcome,
                            [&labels](std::int64_t n, const SampleLabel& label) {
                              labels.Add(n, label).IgnoreError();
                            }),
                    [&at_work] { return at_work->updates().back(); });
   StagedNetwork network({.chain = chain,
-                         .cuts = options.cuts,
+                         .cuts = options.learner.cuts,
                          .plan = roomy(0),
                          .judge = judge.OfPredictions(),
-                         .optimizer = options.optimizer,
-                         .seed = options.seed});
+                         .optimizer = options.learner.optimizer,
+                         .seed = options.learner.seed});
   at_work = &network;
   SampleWindow window(c.window);
   for (std::size_t i = 0; i < phases->size(); ++i) {

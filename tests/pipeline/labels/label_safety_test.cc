@@ -16,6 +16,7 @@
 #include "pipeline/checkpoint/checkpoint_folders.h"
 #include "pipeline/labels/label_learner.h"
 #include "pipeline/recovery/good_states.h"
+#include "tests/pipeline/support/label_options.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -25,15 +26,18 @@ using ::testing::HasSubstr;
 
 constexpr int kWindow = 4;
 
-LabelLearnerOptions SmallOptions() {
-  return {.layers = 3,
-          .width = 8,
-          .sample_shape = {4},
-          .outputs = 2,
-          .window = kWindow,
-          .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.02},
-          .safety = LabelSafety{.divergence = {.window = 10, .most_loss = 3, .most_refused = 5},
-                                .copy_every = 10}};
+LabelOptions SmallOptions() {
+  return {
+      .learner = {.schedule = "sequential",
+                  .stages = 1,
+                  .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.02},
+                  .copy_every = 10},
+      .task = {.layers = 3,
+               .width = 8,
+               .sample_shape = {4},
+               .outputs = 2,
+               .window = kWindow,
+               .divergence = DivergenceOptions{.window = 10, .most_loss = 3, .most_refused = 5}}};
 }
 
 /// Four numbers; its class says whether the first is larger than the last.
@@ -51,9 +55,10 @@ std::int64_t ClassAt(std::int64_t number) {
 /// A learner and its predictions.
 class TestLearner {
  public:
-  explicit TestLearner(const LabelLearnerOptions& options) {
+  explicit TestLearner(const LabelOptions& options) {
     auto made = MakeLabelLearner(
-        options, [this](const LabelPrediction& prediction) { predictions_.push_back(prediction); });
+        options.learner, options.task,
+        [this](const LabelPrediction& prediction) { predictions_.push_back(prediction); });
     status_ = made.status();
     if (!made.ok()) return;
     learner_ = *std::move(made);
@@ -112,11 +117,11 @@ double RightShare(const std::vector<LabelPrediction>& predictions, std::size_t f
 // A label that no network can follow tears the weights apart; then those before are there again.
 TEST(LabelSafetyTest, WeightsThatGoWrongAreGivenUpForTheLastGoodOnes) {
   for (const char* const schedule : {"sequential", "one_f_one_b_star"}) {
-    LabelLearnerOptions options = SmallOptions();
-    options.task = LabelTask::kRegression;
-    options.outputs = 1;
-    options.schedule = schedule;
-    options.stages = 2;
+    LabelOptions options = SmallOptions();
+    options.task.task = LabelTask::kRegression;
+    options.task.outputs = 1;
+    options.learner.schedule = schedule;
+    options.learner.stages = 2;
     const auto learn = [](TestLearner& learner) {
       learner.LearnValues(100, 1);
       learner.LearnValues(1, 1e6F);
@@ -133,7 +138,7 @@ TEST(LabelSafetyTest, WeightsThatGoWrongAreGivenUpForTheLastGoodOnes) {
     EXPECT_NEAR(learn(safe).outputs[0], 1, 1) << schedule;
     EXPECT_EQ(safe->learning().roll_backs, 1) << schedule;
     EXPECT_EQ(safe->learning().rate_scale, 0.5);
-    options.safety.reset();
+    options.task.divergence.reset();
     TestLearner unsafe(options);
     const LabelPrediction torn = learn(unsafe);
     EXPECT_TRUE(!torn.finite || std::abs(torn.outputs[0] - 1) > 1) << torn.outputs[0];
@@ -152,8 +157,9 @@ TEST(LabelSafetyTest, LabelsThatCannotBeLearnedAreNoReasonToGoBack) {
 }
 
 TEST(LabelSafetyTest, LabelsThatMeanSomethingElseAreDrift) {
-  LabelLearnerOptions options = SmallOptions();
-  options.safety = LabelSafety{};
+  LabelOptions options = SmallOptions();
+  options.learner.copy_every = 100;
+  options.task.divergence = kLabelDivergence;
   TestLearner learner(options);
   learner.Learn(1000);
   EXPECT_EQ(learner->learning().drifts, 0);
@@ -176,12 +182,12 @@ class LabelCheckpointsTest : public ::testing::Test {
                  ::testing::UnitTest::GetInstance()->current_test_info()->name() +
                  std::to_string(::getpid()))) {}
 
-  [[nodiscard]] LabelLearnerOptions Options() const {
-    LabelLearnerOptions options = SmallOptions();
-    options.safety->checkpoints = {.folder = folder_.string(), .every = 20};
+  [[nodiscard]] LabelOptions Options() const {
+    LabelOptions options = SmallOptions();
+    options.learner.checkpoints = {.folder = folder_.string(), .every = 20};
     return options;
   }
-  void ExpectRefused(const LabelLearnerOptions& options, const std::string& why) const {
+  void ExpectRefused(const LabelOptions& options, const std::string& why) const {
     const TestLearner other(options);
     EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(other.status().message()), HasSubstr(why));
@@ -193,11 +199,11 @@ class LabelCheckpointsTest : public ::testing::Test {
 // At a rate of 1 the first update tears the weights apart, so there never was a good prediction to
 // compare with but the first. With the halves of it that are left it learns after all.
 TEST_F(LabelCheckpointsTest, ARateThatIsFarTooHighFallsUntilItLearnsAndNothingBadIsKept) {
-  LabelLearnerOptions options = Options();
-  options.task = LabelTask::kRegression;
-  options.outputs = 1;
-  options.optimizer.learning_rate = 1;
-  options.safety->divergence = {.window = 100, .most_loss = 3, .most_refused = 20};
+  LabelOptions options = Options();
+  options.task.task = LabelTask::kRegression;
+  options.task.outputs = 1;
+  options.learner.optimizer.learning_rate = 1;
+  options.task.divergence = {.window = 100, .most_loss = 3, .most_refused = 20};
   TestLearner learner(options);
   int samples = 0;
   const auto learns = [&] { return learner->learning().checkpoints.written > 0; };
@@ -214,10 +220,10 @@ TEST_F(LabelCheckpointsTest, ARateThatIsFarTooHighFallsUntilItLearnsAndNothingBa
 
 // A rate with which no halving helps: its predictions are those of the weights that it began with.
 TEST_F(LabelCheckpointsTest, ALearnerThatGoesWrongTwelveTimesInARowIsHeldOnItsLastGoodWeights) {
-  LabelLearnerOptions options = Options();
-  options.task = LabelTask::kRegression;
-  options.outputs = 1;
-  options.optimizer.learning_rate = 1e5;
+  LabelOptions options = Options();
+  options.task.task = LabelTask::kRegression;
+  options.task.outputs = 1;
+  options.learner.optimizer.learning_rate = 1e5;
   TestLearner learner(options);
   const std::vector<std::vector<float>> start = learner->Model().Outputs(SampleAt(0));
   for (int i = 0; i < 10'000 && learner->learning().rate_scale > 0; ++i) learner.LearnSum(1);
@@ -237,9 +243,9 @@ TEST_F(LabelCheckpointsTest, ALearnerThatGoesWrongTwelveTimesInARowIsHeldOnItsLa
 
 // It resumes from a state that has proven good, with a good rate, until a caller sets another.
 TEST_F(LabelCheckpointsTest, TheProcessAfterOneThatGaveUpTriesWhatIsLeftOfTheRate) {
-  LabelLearnerOptions options = Options();
-  options.task = LabelTask::kRegression;
-  options.outputs = 1;
+  LabelOptions options = Options();
+  options.task.task = LabelTask::kRegression;
+  options.task.outputs = 1;
   {
     TestLearner learner(options);
     learner.LearnSum(200);
@@ -256,11 +262,11 @@ TEST_F(LabelCheckpointsTest, TheProcessAfterOneThatGaveUpTriesWhatIsLeftOfTheRat
 }
 
 TEST_F(LabelCheckpointsTest, GoesOnBitForBitWhereEachSampleStandsAlone) {
-  LabelLearnerOptions options = Options();
-  options.window = 1;
-  options.optimizer = {.kind = OptimizerOptions::Kind::kAdam, .learning_rate = 0.01};
-  LabelLearnerOptions without = options;
-  without.safety.reset();
+  LabelOptions options = Options();
+  options.task.window = 1;
+  options.learner.optimizer = {.kind = OptimizerOptions::Kind::kAdam, .learning_rate = 0.01};
+  LabelOptions without = options;
+  without.task.divergence.reset();
   TestLearner whole(without);
   whole.Learn(40);
   const std::vector<LabelPrediction> expected = whole.End();
@@ -311,23 +317,23 @@ TEST_F(LabelCheckpointsTest, EachRowOfTheWindowIsItsSampleWhereverItGoesOn) {
 }
 
 TEST_F(LabelCheckpointsTest, WhatWasLearnedForAnotherTaskIsRefused) {
-  LabelLearnerOptions options = Options();
-  options.classes = {"shut", "open"};
+  LabelOptions options = Options();
+  options.task.classes = {"shut", "open"};
   {
     TestLearner first(options);
     first.Learn(25);
     first.End();
   }
-  options.classes = {"open", "shut"};
+  options.task.classes = {"open", "shut"};
   ExpectRefused(options,
                 "was learned for classification of 'shut', 'open' where this is classification of "
                 "'open', 'shut'; configure that again, or another folder to start anew");
   options.classes.clear();
-  options.task = LabelTask::kRegression;
+  options.task.task = LabelTask::kRegression;
   ExpectRefused(options, "where this is regression");
   options = Options();
-  options.width = 9;
-  options.classes = {"shut", "open"};
+  options.task.width = 9;
+  options.task.classes = {"shut", "open"};
   ExpectRefused(options, "is of another network");
 }
 

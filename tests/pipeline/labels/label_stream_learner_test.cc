@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/labels/label_learner.h"
+#include "tests/pipeline/support/label_options.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -27,19 +28,14 @@ std::vector<std::uint8_t> PictureOf(int number) {
   return rgb;
 }
 
-LabelStreamOptions SmallStream() {
-  LabelStreamOptions options;
-  options.width = kWidth;
-  options.height = kHeight;
-  options.learner.layers = 3;
-  options.learner.width = 8;
-  options.learner.outputs = 3;
-  options.learner.window = 4;
-  options.learner.optimizer.learning_rate = 0.01;
-  options.learner.schedule = "partime";
-  options.learner.stages = 2;
-  options.learner.cuts = {1};
-  return options;
+LabelOptions SmallStream() {
+  return {.learner = {.width = kWidth,
+                      .height = kHeight,
+                      .schedule = "partime",
+                      .stages = 2,
+                      .cuts = {1},
+                      .optimizer = {.learning_rate = 0.01}},
+          .task = {.layers = 3, .width = 8, .outputs = 3, .window = 4}};
 }
 
 /// All values of a prediction, bit for bit.
@@ -74,27 +70,26 @@ class LabelStreamLearnerTest : public testing::TestWithParam<LabelTask> {
 
 // What the service sees is what the learner of labels says, bit for bit.
 TEST_P(LabelStreamLearnerTest, SaysWhatALabelLearnerSaysThatIsFedDirectly) {
-  LabelStreamOptions options = SmallStream();
-  options.learner.task = GetParam();
+  LabelOptions options = SmallStream();
+  options.task.task = GetParam();
   std::vector<Said> seen;
   Learner* stream = nullptr;
-  auto adapted = MakeLabelStreamLearner(options, [&](const ModelPrediction& p) {
-    EXPECT_EQ(p.flow, nullptr);
-    EXPECT_EQ(p.skipped, p.labelled > 0 ? SkipReason::kNone : SkipReason::kUnlabelled);
-    seen.push_back({*p.outputs, p.best_class, p.labelled, p.loss, p.updates});
-    const int sample = static_cast<int>(p.sample);
-    if (LabelAfter(sample)) {
-      EXPECT_TRUE(stream->Label(sample, LabelOf(sample)).ok());
-    }
-  });
+  auto adapted =
+      MakeLabelStreamLearner(options.learner, options.task, [&](const ModelPrediction& p) {
+        EXPECT_EQ(p.flow, nullptr);
+        EXPECT_EQ(p.skipped, p.labelled > 0 ? SkipReason::kNone : SkipReason::kUnlabelled);
+        seen.push_back({*p.outputs, p.best_class, p.labelled, p.loss, p.updates});
+        const int sample = static_cast<int>(p.sample);
+        if (LabelAfter(sample)) {
+          EXPECT_TRUE(stream->Label(sample, LabelOf(sample)).ok());
+        }
+      });
   ASSERT_TRUE(adapted.ok()) << adapted.status();
   stream = adapted->get();
 
-  LabelLearnerOptions direct = options.learner;
-  direct.sample_shape = {1, kHeight, kWidth};
   std::vector<Said> expected;
   LabelLearner* fed = nullptr;
-  auto learner = MakeLabelLearner(direct, [&](const LabelPrediction& p) {
+  auto learner = MakeLabelLearner(options.learner, options.task, [&](const LabelPrediction& p) {
     expected.push_back({p.outputs, p.best_class, p.labelled, p.loss.value_or(0), p.updates});
     const int sample = static_cast<int>(p.sample);
     if (LabelAfter(sample)) {
@@ -129,10 +124,11 @@ INSTANTIATE_TEST_SUITE_P(Tasks, LabelStreamLearnerTest,
                          });
 
 TEST(LabelStreamLearnerDescriptionTest, SaysWhatItLearnsAndHowItWasCut) {
-  LabelStreamOptions options = SmallStream();
+  LabelOptions options = SmallStream();
   options.learner.cuts.clear();
-  options.learner.classes = {"cat", "dog", "cow"};
-  const auto learner = MakeLabelStreamLearner(options, [](const ModelPrediction&) {});
+  options.task.classes = {"cat", "dog", "cow"};
+  const auto learner =
+      MakeLabelStreamLearner(options.learner, options.task, [](const ModelPrediction&) {});
   ASSERT_TRUE(learner.ok()) << learner.status();
   const auto description = (*learner)->description();
   EXPECT_EQ(description->schedule, "partime");
@@ -148,21 +144,26 @@ TEST(LabelStreamLearnerDescriptionTest, SaysWhatItLearnsAndHowItWasCut) {
 }
 
 TEST(LabelStreamLearnerDescriptionTest, RefusesWhatDoesNotFit) {
-  const auto learner = MakeLabelStreamLearner(SmallStream(), [](const ModelPrediction&) {});
+  const LabelOptions options = SmallStream();
+  const auto learner =
+      MakeLabelStreamLearner(options.learner, options.task, [](const ModelPrediction&) {});
   ASSERT_TRUE(learner.ok()) << learner.status();
   const std::vector<std::uint8_t> small(3);
   EXPECT_EQ((*learner)->Admit({.previous = {}, .current = small}).status().message(),
             "a picture of 3 bytes is not 4x3 RGB");
-  LabelStreamOptions deep = SmallStream();
+  LabelOptions deep = SmallStream();
   deep.learner.cuts.clear();
   deep.learner.stages = 9;
-  EXPECT_EQ(MakeLabelStreamLearner(deep, [](const ModelPrediction&) {}).status().code(),
+  EXPECT_EQ(MakeLabelStreamLearner(deep.learner, deep.task, [](const ModelPrediction&) {})
+                .status()
+                .code(),
             absl::StatusCode::kInvalidArgument);
-  LabelStreamOptions stopped = SmallStream();
   std::stop_source stop;
   stop.request_stop();
-  stopped.stop = stop.get_token();
-  EXPECT_EQ(MakeLabelStreamLearner(stopped, [](const ModelPrediction&) {}).status().code(),
+  EXPECT_EQ(MakeLabelStreamLearner(options.learner, options.task, [](const ModelPrediction&) {},
+                                   {.stop = stop.get_token()})
+                .status()
+                .code(),
             absl::StatusCode::kCancelled);
 }
 

@@ -173,7 +173,7 @@ TEST_F(StreamChangesTest, WhereTheSourceOfSuchAChangeCannotBeOpenedTheLearnerIsA
   EXPECT_EQ(street().Snapshot().uri, "rtsp://***@camera/1");
   EXPECT_EQ(street().Snapshot().learning_rate, 0.002);
   EXPECT_EQ(street().Snapshot().policy.every, 1);
-  EXPECT_EQ(Served("street")->config().learner.learning.policy.every, 1);
+  EXPECT_EQ(Served("street")->config().flow.learning.policy.every, 1);
 }
 
 TEST_F(StreamChangesTest, ADefaultThatIsWrittenOutChangesNothing) {
@@ -205,7 +205,7 @@ TEST_F(StreamChangesTest, ALearnerThatCannotBeMadeLeavesTheStreamAsItWas) {
   start_fails_ = absl::InvalidArgumentError("the cuts do not fit");
   const grpc::Status status = Update("street", kOtherSeed, "", /*allow_reset=*/true);
   EXPECT_EQ(status.error_message(), "the cuts do not fit");
-  EXPECT_EQ(Served("street")->config().learner.seed, pipeline::FlowLearnerOptions().seed);
+  EXPECT_EQ(Served("street")->config().learner.seed, pipeline::LearnerOptions().seed);
   EXPECT_EQ(Served("street")->run_id, run) << "what was learned was in no checkpoint";
   Film(street_, 2);
   EXPECT_EQ(street().Snapshot().frames.predicted, 4u);
@@ -336,11 +336,11 @@ TEST_F(StreamChangesTest, AChangeWhoseDeadlinePassesIsNone) {
 TEST_F(StreamChangesTest, ACallsTokenDoesNotOutliveItsCall) {
   std::stop_source call;
   StreamConfig config = Parsed(R"({"name": "street", "source": {"uri": "rtsp://camera/2"}})");
-  config.learner.stop = config.source.stop = call.get_token();
+  config.source.stop = call.get_token();
   ASSERT_TRUE(changes_.Update({.name = "street"}, config, false).ok());
   call.request_stop();
   starting_ = [](const StreamConfig& start) {
-    return start.learner.stop.stop_requested() ? absl::CancelledError("") : absl::OkStatus();
+    return start.source.stop.stop_requested() ? absl::CancelledError("") : absl::OkStatus();
   };
   EXPECT_TRUE(changes_.Reset({.name = "street"}).ok());
 }

@@ -186,7 +186,7 @@ TEST_F(StreamChangesTest, ACancelInTheLastMomentLeavesNoneEither) {
     return absl::OkStatus();
   };
   StreamConfig config = Parsed(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
-  config.learner.stop = config.source.stop = call.get_token();
+  config.source.stop = call.get_token();
   EXPECT_TRUE(absl::IsCancelled(changes_.Create(config).status()));
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
   std::deque<StreamEvent> now;

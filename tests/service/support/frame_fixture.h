@@ -77,8 +77,9 @@ class FrameServiceTest : public testing::Test {
       return ingest::OpenSource(source);
     };
     options.make_learner =
-        [this](const pipeline::FlowLearnerOptions&,
-               pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
+        [this](
+            const StreamConfig&, pipeline::OnPrediction call,
+            const pipeline::LearnerHooks&) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
       auto learner = std::make_unique<FakeLearner>(learner_options_, std::move(call));
       learner_ = learner.get();
       return learner;

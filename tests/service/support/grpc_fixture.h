@@ -82,10 +82,10 @@ class GrpcFixture : public testing::Test {
     starting_ = [this](const StreamConfig& config) -> absl::Status {
       const MutexLock lock(start_mu_);
       if (std::exchange(start_begun_, true)) return absl::OkStatus();
-      const std::stop_callback wake(config.learner.stop, [this] { start_changed_.notify_all(); });
+      const std::stop_callback wake(config.source.stop, [this] { start_changed_.notify_all(); });
       start_changed_.notify_all();
       // Asked again now and then: the callback may come between asking and waiting.
-      while (!config.learner.stop.stop_requested()) {
+      while (!config.source.stop.stop_requested()) {
         start_changed_.wait_for(start_mu_, std::chrono::milliseconds(10));
       }
       return absl::CancelledError("given up");
