@@ -77,7 +77,8 @@ void MeasureInTurn(CameraStream::Options& options) {
 }
 
 absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig& config,
-                                                              StreamObservers observers) {
+                                                              StreamObservers observers,
+                                                              const std::stop_token& stop) {
   CameraStream::Options options = RealStream(config);
   MeasureInTurn(options);
   options.observe = std::move(observers.observe);
@@ -93,7 +94,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
   WarnOfColdStart(config);
   const LogAbout about(config.name);
   spdlog::info("{}: measuring the layers and cutting the network", config.name);
-  return CameraStream::Start(std::move(options));
+  return CameraStream::Start(std::move(options), stop);
 }
 
 /// Relays signals' requests to the server while it exists. Signals are watched the whole time,

@@ -63,12 +63,6 @@ struct StreamConfig {
   bool of_file = false;
 };
 
-/// `stream` without its stop token, which is valid for one call only.
-[[nodiscard]] inline StreamConfig WithoutTokens(StreamConfig stream) {
-  stream.source.stop = {};
-  return stream;
-}
-
 /// Limits on the streams that clients may add. Such a stream decides which addresses and files this
 /// machine opens.
 struct ClientSources {

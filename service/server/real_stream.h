@@ -41,8 +41,8 @@ namespace millrace::service {
 }
 
 /// The learner's expected memory in bytes (pipeline/preflight/memory_need.h).
-[[nodiscard]] inline absl::StatusOr<double> MemoryNeedOf(const StreamConfig& config) {
-  const std::stop_token& stop = config.source.stop;
+[[nodiscard]] inline absl::StatusOr<double> MemoryNeedOf(const StreamConfig& config,
+                                                         const std::stop_token& stop = {}) {
   return IsOfLabels(config.task) ? pipeline::MemoryNeedOf(config.learner, config.labels, stop)
                                  : pipeline::MemoryNeedOf(config.learner, config.flow, stop);
 }

@@ -60,7 +60,8 @@ class FrameServiceTest : public testing::Test {
   StreamRegistry streams_;
   StreamChanges changes_{{.streams = &streams_,
                           .events = &events_,
-                          .start = [this](const StreamConfig& config) { return Start(config); },
+                          .start = [this](const StreamConfig& config,
+                                          const std::stop_token&) { return Start(config); },
                           .max_streams = 4}};
   FakeClock liveness_clock_;
   Liveness liveness_{streams_, liveness_clock_};
