@@ -21,7 +21,7 @@ struct LabelCostOptions {
 };
 
 /// Builds the network and times each layer on a window of samples, with the threads of one stage. A
-/// copy costs nothing, because threads pass tensors without one. Fails as MakeLabelLearner(), and
+/// copy costs nothing, because threads pass tensors without one. Fails as OpenLabelNetwork(), and
 /// with CANCELLED once a stop is requested.
 [[nodiscard]] absl::StatusOr<NetworkProfile> MeasureLabelNetwork(const LearnerOptions& learner,
                                                                  const LabelTaskOptions& task,

@@ -1,9 +1,7 @@
 #include "pipeline/labels/label_networks.h"
 
 #include <cmath>
-#include <functional>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -17,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "pipeline/labels/label_learner.h"
 #include "pipeline/nn/torchscript_chain.h"
 #include "pipeline/nn/unit_layers.h"
 #include "pipeline/nn/weights_file.h"
@@ -59,10 +56,6 @@ class LinearLayer final : public NamedLayer {
 };
 
 using Shape = std::vector<std::int64_t>;
-
-std::int64_t NumbersOf(const Shape& sample) {
-  return std::accumulate(sample.begin(), sample.end(), std::int64_t{1}, std::multiplies<>());
-}
 
 LayerChain Mlp(const LabelTaskOptions& task, const Shape& sample, const std::stop_token& stop,
                at::Generator& random) {
@@ -187,11 +180,6 @@ absl::StatusOr<std::vector<LayerProfile>> DescribeLabelNetwork(const LearnerOpti
   const Shape sample = SampleShape(options, task);
   MILLRACE_RETURN_IF_ERROR(CheckNetwork(task, sample));
   return task.network == "mlp" ? DescribeMlp(task, sample) : DescribeConvolutional(task, sample);
-}
-
-const std::vector<std::string>& LabelNetworkNames() {
-  static const std::vector<std::string> names = {"mlp", "convolutional"};
-  return names;
 }
 
 std::string TaskInWords(const LabelTaskOptions& task) {

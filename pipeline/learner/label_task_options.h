@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +18,13 @@ namespace millrace::pipeline {
 /// all-zero outputs, or outputs are not finite. The limit is loose: a model that is often sure and
 /// sometimes wrong has a large loss, but may be useful.
 inline constexpr DivergenceOptions kLabelDivergence = {.most_loss = 3};
+
+/// "mlp": fully connected layers with ReLUs. "convolutional": 3x3 convolutions with ReLUs, with the
+/// size halved twice, then means over space and a fully connected layer.
+[[nodiscard]] inline const std::vector<std::string>& LabelNetworkNames() {
+  static const std::vector<std::string> names = {"mlp", "convolutional"};
+  return names;
+}
 
 /// The network that learns classes or values, and its samples. LearnerOptions has all other
 /// options. The learner runs on the CPU.
@@ -47,6 +56,11 @@ struct LabelTaskOptions {
                                                            const LabelTaskOptions& task) {
   if (!task.sample_shape.empty()) return task.sample_shape;
   return {task.grey ? 1 : 3, options.height, options.width};
+}
+
+/// The number of values in a sample of `shape`.
+[[nodiscard]] inline std::int64_t NumbersOf(const std::vector<std::int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 }  // namespace millrace::pipeline

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "pipeline/labels/staged_label_learner.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -65,14 +66,14 @@ class LabelTrial {
   absl::StatusOr<LabelTrialResult> Run() {
     const auto start = std::chrono::steady_clock::now();
     MILLRACE_ASSIGN_OR_RETURN(
-        learner_, MakeLabelLearner(
+        learner_, StagedLabelLearner::Make(
                       options_.learner, Task(),
-                      [this](const LabelPrediction& made) { OnPrediction(made); }, {}, Copies()));
+                      [this](const ModelPrediction& made) { OnPrediction(made); }, {}, Copies()));
     for (std::size_t n = 0; n < order_.size(); ++n) {
       std::optional<SampleLabel> label;
       if (options_.label_delay == 0) label = LabelOf(n);
       MILLRACE_RETURN_IF_ERROR(
-          learner_->Admit(data_.train.values(order_[n]), std::move(label)).status());
+          learner_->AdmitSample(data_.train.values(order_[n]), std::move(label)).status());
       if (options_.on_sample) options_.on_sample();
     }
     MILLRACE_RETURN_IF_ERROR(learner_->Drain());
@@ -112,7 +113,7 @@ class LabelTrial {
   }
 
   // On the last stage's thread.
-  void OnPrediction(const LabelPrediction& made) {
+  void OnPrediction(const ModelPrediction& made) {
     const auto n = static_cast<std::size_t>(made.sample);
     if (n < data_.train.count() && made.best_class == data_.train.labels[order_[n]]) ++right_;
     const auto delay = static_cast<std::size_t>(options_.label_delay);
@@ -130,7 +131,7 @@ class LabelTrial {
   std::vector<bool> has_label_;
   std::int64_t right_ = 0;
   LabelTrialResult result_;
-  std::unique_ptr<LabelLearner> learner_;  // Last, because its threads use the members above.
+  std::unique_ptr<StagedLabelLearner> learner_;  // Last, because its threads use the members above.
 };
 
 }  // namespace

@@ -8,7 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/data/labelled_samples.h"
-#include "pipeline/labels/label_learner.h"
+#include "pipeline/decisions/late_labels.h"
+#include "pipeline/learner/label_task_options.h"
+#include "pipeline/learner/learner_options.h"
 
 namespace millrace::pipeline {
 
@@ -53,8 +55,8 @@ struct LabelTrialResult {
   double seconds = 0;
 };
 
-/// Fails as MakeLabelLearner() does, with INVALID_ARGUMENT for an option out of range, or with the
-/// failure of the pipeline. REQUIRES: both parts of `data` have samples.
+/// Fails as StagedLabelLearner::Make() does, with INVALID_ARGUMENT for an option out of range, or
+/// with the failure of the pipeline. REQUIRES: both parts of `data` have samples.
 [[nodiscard]] absl::StatusOr<LabelTrialResult> RunLabelTrial(const LabelTrialOptions& options,
                                                              const Split& data);
 

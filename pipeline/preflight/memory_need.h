@@ -28,7 +28,7 @@ namespace millrace::pipeline {
                                                   const FlowTaskOptions& task,
                                                   const std::stop_token& stop = {});
 
-/// The same for MakeLabelStreamLearner(). A network named in the options is not built.
+/// The same for MakeLabelLearner(). A network named in the options is not built.
 [[nodiscard]] absl::StatusOr<double> MemoryNeedOf(const LearnerOptions& options,
                                                   const LabelTaskOptions& task,
                                                   const std::stop_token& stop = {});

@@ -12,8 +12,8 @@
 #include "pipeline/flow/flow_options.h"
 #include "pipeline/flow/flow_profile.h"
 #include "pipeline/flow/flow_task.h"
-#include "pipeline/labels/label_learner.h"
 #include "pipeline/labels/label_networks.h"
+#include "pipeline/labels/staged_label_learner.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/nn/weights_file.h"
 #include "pipeline/planner/partition.h"
@@ -118,8 +118,8 @@ std::vector<LearnerProblem> TryFlowLearner(const LearnerOptions& options,
   return problems;
 }
 
-std::vector<LearnerProblem> TryLabelStreamLearner(const LearnerOptions& options,
-                                                  const LabelTaskOptions& task) {
+std::vector<LearnerProblem> TryLabelLearner(const LearnerOptions& options,
+                                            const LabelTaskOptions& task) {
   Problems problems;
   LearnerOptions bare = WithoutWeights(options);
   bare.request.period = 0;
@@ -142,7 +142,9 @@ std::vector<LearnerProblem> TryLabelStreamLearner(const LearnerOptions& options,
   if (problems.size() == before) {
     Holds(
         LearnerPart::kNetwork,
-        [&] { return MakeLabelLearner(bare, task, [](const LabelPrediction&) {}).status(); },
+        [&] {
+          return StagedLabelLearner::Make(bare, task, [](const ModelPrediction&) {}).status();
+        },
         problems);
   }
   TryCheckpoints(

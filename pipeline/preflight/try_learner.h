@@ -29,8 +29,8 @@ struct LearnerProblem {
 [[nodiscard]] std::vector<LearnerProblem> TryFlowLearner(const LearnerOptions& options,
                                                          const FlowTaskOptions& task);
 
-/// The same for MakeLabelStreamLearner().
-[[nodiscard]] std::vector<LearnerProblem> TryLabelStreamLearner(const LearnerOptions& options,
-                                                                const LabelTaskOptions& task);
+/// The same for MakeLabelLearner().
+[[nodiscard]] std::vector<LearnerProblem> TryLabelLearner(const LearnerOptions& options,
+                                                          const LabelTaskOptions& task);
 
 }  // namespace millrace::pipeline

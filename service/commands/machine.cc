@@ -142,7 +142,7 @@ StreamConfig Fitted(const StreamConfig& stream) {
 }
 
 std::vector<pipeline::LearnerProblem> TryLearner(const StreamConfig& stream) {
-  return IsOfLabels(stream.task) ? pipeline::TryLabelStreamLearner(stream.learner, stream.labels)
+  return IsOfLabels(stream.task) ? pipeline::TryLabelLearner(stream.learner, stream.labels)
                                  : pipeline::TryFlowLearner(Fitted(stream).learner, stream.flow);
 }
 

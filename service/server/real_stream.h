@@ -12,7 +12,7 @@
 #include "ingest/inputs/open_source.h"
 #include "ingest/source/source.h"
 #include "pipeline/flow/flow_learner.h"
-#include "pipeline/labels/label_stream_learner.h"
+#include "pipeline/labels/label_learner.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/learner/learner_hooks.h"
 #include "pipeline/preflight/memory_need.h"
@@ -24,8 +24,7 @@ namespace millrace::service {
 [[nodiscard]] inline absl::StatusOr<std::unique_ptr<pipeline::Learner>> MakeLearner(
     const StreamConfig& config, pipeline::OnPrediction call, const pipeline::LearnerHooks& hooks) {
   return IsOfLabels(config.task)
-             ? pipeline::MakeLabelStreamLearner(config.learner, config.labels, std::move(call),
-                                                hooks)
+             ? pipeline::MakeLabelLearner(config.learner, config.labels, std::move(call), hooks)
              : pipeline::MakeFlowLearner(config.learner, config.flow, std::move(call), hooks);
 }
 

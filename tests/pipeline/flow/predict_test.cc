@@ -13,7 +13,7 @@
 
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/labels/label_learner.h"
-#include "pipeline/labels/label_stream_learner.h"
+#include "pipeline/labels/staged_label_learner.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/scenes/generated_stream.h"
@@ -190,7 +190,7 @@ void ExpectWhatTheNextPictureGets(LabelTask task, const SampleLabel& label) {
   std::vector<ModelPrediction> said;
   std::mutex mu;
   auto learner =
-      MakeLabelStreamLearner(SmallLearner(), SmallTask(task), [&](const ModelPrediction& made) {
+      MakeLabelLearner(SmallLearner(), SmallTask(task), [&](const ModelPrediction& made) {
         const std::lock_guard lock(mu);
         said.push_back(made);
       });
@@ -236,24 +236,25 @@ class OneSampleLearner {
                                  .optimizer = {.learning_rate = 1e-5}};
     const LabelTaskOptions task{
         .layers = 3, .width = 8, .task = LabelTask::kRegression, .outputs = 3};
-    auto made = MakeLabelLearner(options, task, [](const LabelPrediction& /*prediction*/) {});
+    auto made =
+        StagedLabelLearner::Make(options, task, [](const ModelPrediction& /*prediction*/) {});
     EXPECT_TRUE(made.ok()) << made.status();
     learner_ = *std::move(made);
   }
 
-  void Learn() { EXPECT_TRUE(learner_->Admit(sample_, std::vector<float>{1, 2, 3}).ok()); }
+  void Learn() { EXPECT_TRUE(learner_->AdmitSample(sample_, std::vector<float>{1, 2, 3}).ok()); }
   void AwaitUpdates(std::int64_t updates) {
     while (learner_->updates().back() < updates) std::this_thread::yield();
   }
   Answer Ask() {
-    auto made = learner_->Predict(sample_);
+    auto made = learner_->PredictSample(sample_);
     EXPECT_TRUE(made.ok()) << made.status();
-    return {std::move(made->outputs), made->updates};
+    return {*made->outputs, made->updates};
   }
 
  private:
   const std::vector<float> sample_ = std::vector<float>(64, 0.5F);
-  std::unique_ptr<LabelLearner> learner_;
+  std::unique_ptr<StagedLabelLearner> learner_;
 };
 
 // Whenever it is asked: in the middle of an update, too.

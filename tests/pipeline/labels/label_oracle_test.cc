@@ -11,9 +11,9 @@
 
 #include "base/random.h"
 #include "pipeline/labels/label_judge.h"
-#include "pipeline/labels/label_learner.h"
 #include "pipeline/labels/label_networks.h"
 #include "pipeline/labels/sample_window.h"
+#include "pipeline/labels/staged_label_learner.h"
 #include "pipeline/plan/serial_run.h"
 #include "pipeline/stages/staged_network.h"
 #include "tests/pipeline/support/label_options.h"
@@ -68,7 +68,7 @@ std::optional<SampleLabel> LabelOf(const Case& c, std::int64_t n) {
 
 // The results of a run.
 struct Outcome {
-  std::vector<LabelPrediction> predictions;
+  std::vector<ModelPrediction> predictions;
   /// Of the network as it was at the end, for the first sample.
   std::vector<float> at_the_end;
   std::vector<std::int64_t> updates;
@@ -77,7 +77,7 @@ struct Outcome {
 // Takes predictions, and sends the labels that are due after them.
 template <typename Send>
 auto Receive(const Case& c, Outcome& outcome, Send send) {
-  return [&c, &outcome, send](const LabelPrediction& made) {
+  return [&c, &outcome, send](const ModelPrediction& made) {
     outcome.predictions.push_back(made);
     const std::int64_t due = made.sample + 1 - c.delay;
     if (c.delay == 0 || due < 0) return;
@@ -87,19 +87,19 @@ auto Receive(const Case& c, Outcome& outcome, Send send) {
 
 Outcome ByTheLearner(const Case& c) {
   Outcome outcome;
-  LabelLearner* at_work = nullptr;
+  StagedLabelLearner* at_work = nullptr;
   const LabelOptions options = OptionsOf(c);
-  const auto learner =
-      MakeLabelLearner(options.learner, options.task,
-                       Receive(c, outcome, [&at_work](std::int64_t n, const SampleLabel& label) {
-                         at_work->Label(n, label).IgnoreError();
-                       }));
+  const auto learner = StagedLabelLearner::Make(
+      options.learner, options.task,
+      Receive(c, outcome, [&at_work](std::int64_t n, const SampleLabel& label) {
+        at_work->Label(n, label).IgnoreError();
+      }));
   EXPECT_TRUE(learner.ok()) << learner.status();
   at_work = learner->get();
   for (int n = 0; n < kSamples; ++n) {
     std::optional<SampleLabel> label;
     if (c.delay == 0) label = LabelOf(c, n);
-    const auto number = (*learner)->Admit(ValuesOf(n), std::move(label));
+    const auto number = (*learner)->AdmitSample(ValuesOf(n), std::move(label));
     EXPECT_TRUE(number.ok()) << number.status();
     EXPECT_EQ(*number, n);
   }
@@ -164,10 +164,10 @@ void ExpectEqual(const Outcome& a, const Outcome& b, const std::string& schedule
   EXPECT_EQ(a.at_the_end, b.at_the_end) << schedule;
   ASSERT_EQ(a.predictions.size(), b.predictions.size()) << schedule;
   for (std::size_t i = 0; i < a.predictions.size(); ++i) {
-    const LabelPrediction& mine = a.predictions[i];
-    const LabelPrediction& other = b.predictions[i];
+    const ModelPrediction& mine = a.predictions[i];
+    const ModelPrediction& other = b.predictions[i];
     EXPECT_EQ(mine.sample, static_cast<std::int64_t>(i));
-    ASSERT_EQ(mine.outputs, other.outputs) << schedule << ", sample " << i;
+    ASSERT_EQ(*mine.outputs, *other.outputs) << schedule << ", sample " << i;
     EXPECT_EQ(mine.labelled, other.labelled) << schedule << ", sample " << i;
     EXPECT_EQ(mine.loss, other.loss) << schedule << ", sample " << i;
     EXPECT_EQ(mine.updates, other.updates) << schedule << ", sample " << i;

@@ -14,7 +14,7 @@
 
 #include "base/random.h"
 #include "pipeline/checkpoint/checkpoint_folders.h"
-#include "pipeline/labels/label_learner.h"
+#include "pipeline/labels/staged_label_learner.h"
 #include "pipeline/recovery/good_states.h"
 #include "tests/pipeline/support/label_options.h"
 
@@ -56,9 +56,9 @@ std::int64_t ClassAt(std::int64_t number) {
 class TestLearner {
  public:
   explicit TestLearner(const LabelOptions& options) {
-    auto made = MakeLabelLearner(
+    auto made = StagedLabelLearner::Make(
         options.learner, options.task,
-        [this](const LabelPrediction& prediction) { predictions_.push_back(prediction); });
+        [this](const ModelPrediction& prediction) { predictions_.push_back(prediction); });
     status_ = made.status();
     if (!made.ok()) return;
     learner_ = *std::move(made);
@@ -85,27 +85,27 @@ class TestLearner {
     for (int i = 0; i < samples; ++i, ++next_) Admit(std::vector<float>{value});
   }
   /// All predictions.
-  std::vector<LabelPrediction> End() {
+  std::vector<ModelPrediction> End() {
     EXPECT_TRUE(learner_->Drain().ok());
     return predictions_;
   }
 
-  LabelLearner* operator->() const { return learner_.get(); }
+  StagedLabelLearner* operator->() const { return learner_.get(); }
   [[nodiscard]] const absl::Status& status() const { return status_; }
 
  private:
   void Admit(std::optional<SampleLabel> label) {
     ASSERT_TRUE(learner_->AwaitRoom().ok());
-    EXPECT_EQ(learner_->Admit(SampleAt(next_), std::move(label)).value_or(-1), next_);
+    EXPECT_EQ(learner_->AdmitSample(SampleAt(next_), std::move(label)).value_or(-1), next_);
   }
 
-  std::vector<LabelPrediction> predictions_;
+  std::vector<ModelPrediction> predictions_;
   absl::Status status_;
   std::int64_t next_ = 0;
-  std::unique_ptr<LabelLearner> learner_;
+  std::unique_ptr<StagedLabelLearner> learner_;
 };
 
-double RightShare(const std::vector<LabelPrediction>& predictions, std::size_t first,
+double RightShare(const std::vector<ModelPrediction>& predictions, std::size_t first,
                   std::size_t end) {
   int right = 0;
   for (std::size_t i = first; i < end; ++i) {
@@ -126,22 +126,22 @@ TEST(LabelSafetyTest, WeightsThatGoWrongAreGivenUpForTheLastGoodOnes) {
       learner.LearnValues(100, 1);
       learner.LearnValues(1, 1e6F);
       learner.LearnValues(100, 1);
-      std::vector<LabelPrediction> predicted = learner.End();
+      std::vector<ModelPrediction> predicted = learner.End();
       EXPECT_EQ(predicted.size(), 201U) << "none is lost";
-      EXPECT_NEAR(predicted[99].outputs[0], 1, 1);
-      for (const LabelPrediction& made : predicted) {
-        EXPECT_EQ(made.finite, std::isfinite(made.outputs[0]) && std::isfinite(*made.loss));
+      EXPECT_NEAR(predicted[99].outputs->at(0), 1, 1);
+      for (const ModelPrediction& made : predicted) {
+        EXPECT_EQ(made.finite, std::isfinite(made.outputs->at(0)) && std::isfinite(made.loss));
       }
       return predicted.back();
     };
     TestLearner safe(options);
-    EXPECT_NEAR(learn(safe).outputs[0], 1, 1) << schedule;
+    EXPECT_NEAR(learn(safe).outputs->at(0), 1, 1) << schedule;
     EXPECT_EQ(safe->learning().roll_backs, 1) << schedule;
     EXPECT_EQ(safe->learning().rate_scale, 0.5);
     options.task.divergence.reset();
     TestLearner unsafe(options);
-    const LabelPrediction torn = learn(unsafe);
-    EXPECT_TRUE(!torn.finite || std::abs(torn.outputs[0] - 1) > 1) << torn.outputs[0];
+    const ModelPrediction torn = learn(unsafe);
+    EXPECT_TRUE(!torn.finite || std::abs(torn.outputs->at(0) - 1) > 1) << torn.outputs->at(0);
     EXPECT_EQ(unsafe->learning().roll_backs, 0);
   }
 }
@@ -164,9 +164,9 @@ TEST(LabelSafetyTest, LabelsThatMeanSomethingElseAreDrift) {
   learner.Learn(1000);
   EXPECT_EQ(learner->learning().drifts, 0);
   learner.Learn(200, /*swapped=*/true);
-  const std::vector<LabelPrediction> predicted = learner.End();
+  const std::vector<ModelPrediction> predicted = learner.End();
   EXPECT_GE(learner->learning().drifts, 1);
-  const auto first = std::ranges::find_if(predicted, &LabelPrediction::drift);
+  const auto first = std::ranges::find_if(predicted, &ModelPrediction::drift);
   ASSERT_NE(first, predicted.end());
   EXPECT_GE(first->sample, 1000);
 }
@@ -208,7 +208,7 @@ TEST_F(LabelCheckpointsTest, ARateThatIsFarTooHighFallsUntilItLearnsAndNothingBa
   int samples = 0;
   const auto learns = [&] { return learner->learning().checkpoints.written > 0; };
   for (; samples < 20'000 && !learns(); ++samples) learner.LearnSum(1);
-  const std::vector<LabelPrediction> predicted = learner.End();
+  const std::vector<ModelPrediction> predicted = learner.End();
   EXPECT_GE(learner->learning().roll_backs, 1);
   EXPECT_LT(learner->learning().rate_scale, 1);
   const std::vector<CheckpointInfo> kept = ListCheckpoints(folder_.string());
@@ -231,11 +231,11 @@ TEST_F(LabelCheckpointsTest, ALearnerThatGoesWrongTwelveTimesInARowIsHeldOnItsLa
   EXPECT_EQ(learner->learning().roll_backs, RateScale::kMostInARow);
   learner.LearnSum(200);
   EXPECT_EQ(learner->learning().roll_backs, RateScale::kMostInARow);
-  const std::vector<LabelPrediction> predicted = learner.End();
+  const std::vector<ModelPrediction> predicted = learner.End();
   EXPECT_EQ(learner->Model().Outputs(SampleAt(0)), start);
   ASSERT_GE(predicted.size(), 200U);
   for (std::size_t i = predicted.size() - 200; i < predicted.size(); ++i) {
-    EXPECT_THAT(predicted[i].outputs,
+    EXPECT_THAT(*predicted[i].outputs,
                 ::testing::Pointwise(::testing::FloatNear(1e-5F),
                                      learner->Model().Outputs(SampleAt(predicted[i].sample))[0]));
   }
@@ -269,7 +269,7 @@ TEST_F(LabelCheckpointsTest, GoesOnBitForBitWhereEachSampleStandsAlone) {
   without.task.divergence.reset();
   TestLearner whole(without);
   whole.Learn(40);
-  const std::vector<LabelPrediction> expected = whole.End();
+  const std::vector<ModelPrediction> expected = whole.End();
   {
     TestLearner first(options);
     first.Learn(25);
@@ -280,11 +280,11 @@ TEST_F(LabelCheckpointsTest, GoesOnBitForBitWhereEachSampleStandsAlone) {
   EXPECT_THAT(second->resumption().checkpoint, HasSubstr("checkpoint-000000000024"));
   EXPECT_EQ(second->resumption().first_sample, 25);
   second.Learn(15);
-  const std::vector<LabelPrediction> predicted = second.End();
+  const std::vector<ModelPrediction> predicted = second.End();
   ASSERT_EQ(predicted.size(), 15U);
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     EXPECT_EQ(predicted[i].sample, expected[25 + i].sample);
-    EXPECT_EQ(predicted[i].outputs, expected[25 + i].outputs);
+    EXPECT_EQ(*predicted[i].outputs, *expected[25 + i].outputs);
     EXPECT_EQ(predicted[i].updates, expected[25 + i].updates);
   }
 }
@@ -306,11 +306,11 @@ TEST_F(LabelCheckpointsTest, EachRowOfTheWindowIsItsSampleWhereverItGoesOn) {
   EXPECT_EQ(second->Label(400, std::int64_t{1}).code(), absl::StatusCode::kNotFound)
       << "a sample of the process before";
   second.Predict(30);
-  const std::vector<LabelPrediction> predicted = second.End();
+  const std::vector<ModelPrediction> predicted = second.End();
   ASSERT_EQ(predicted.size(), 30U);
   EXPECT_GE(RightShare(predicted, 0, 30), 0.8);
   for (std::size_t i = 0; i < predicted.size(); ++i) {
-    EXPECT_THAT(predicted[i].outputs,
+    EXPECT_THAT(*predicted[i].outputs,
                 ::testing::Pointwise(::testing::FloatNear(1e-5F), expected[i]));
     EXPECT_EQ(predicted[i].labelled, 0);
   }

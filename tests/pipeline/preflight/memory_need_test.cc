@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/flow/flow_learner.h"
+#include "pipeline/labels/label_learner.h"
 #include "pipeline/labels/label_networks.h"
-#include "pipeline/labels/label_stream_learner.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/cost_profile.h"
@@ -101,7 +101,7 @@ TEST(MemoryNeedTest, OneThatNobodyWantsAnyMoreIsNotMade) {
   LabelTaskOptions labels = Label("mlp", 65536);
   labels.grey = false;
   const LearnerOptions large{.width = 4096, .height = 4096, .schedule = "sequential", .stages = 1};
-  EXPECT_EQ(MakeLabelStreamLearner(large, labels, ignore, hooks).status().code(),
+  EXPECT_EQ(MakeLabelLearner(large, labels, ignore, hooks).status().code(),
             absl::StatusCode::kCancelled);
   EXPECT_EQ(MakeFlowLearner({.width = 64, .height = 64}, {}, ignore, hooks).status().code(),
             absl::StatusCode::kCancelled);
