@@ -1,14 +1,11 @@
 // The learner of optical flow: cuts and plans the network, runs it by the engine, and plans again
 // when the stages' times differ from the planned ones.
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <iterator>
 #include <utility>
 
-#include <ATen/Parallel.h>
 #include <c10/core/StreamGuard.h>
 
 #include "absl/strings/str_cat.h"
@@ -22,7 +19,6 @@
 #include "pipeline/device/device_memory.h"
 #include "pipeline/device/device_streams.h"
 #include "pipeline/device/stage_devices.h"
-#include "pipeline/engine/phased_engine.h"
 #include "pipeline/flow/flow_inference.h"
 #include "pipeline/flow/flow_judge.h"
 #include "pipeline/flow/flow_learner.h"
@@ -35,17 +31,10 @@
 #include "pipeline/planner/replanner.h"
 #include "pipeline/recovery/lasting_learning.h"
 #include "pipeline/stages/describe_learner.h"
-#include "pipeline/stages/staged_network.h"
+#include "pipeline/stages/network_run.h"
 
 namespace millrace::pipeline {
 namespace {
-
-// Names the worker's thread, for ps, top and gdb. Threads that LibTorch starts from it inherit the
-// name.
-void PrepareWorker(int device, int threads) {
-  pthread_setname_np(pthread_self(), absl::StrCat("stage ", device + 1).c_str());
-  at::set_num_threads(threads);
-}
 
 RatePlan RatePlanOf(double frames_per_second, const PlannedPipeline& found) {
   return {.frames_per_second = frames_per_second,
@@ -90,10 +79,8 @@ class FlowLearner final : public Learner {
                             .held = frozen_ || lasting_->safe().gave_up()});
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
-    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
-      const at::Tensor bytes =
-          SayingWhy([&] { return BytesOf(pair, options_.width, options_.height, OnGpu()); });
-      network_->Admit(sample, bytes);
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, run_->Admit([&] {
+      return SayingWhy([&] { return BytesOf(pair, options_.width, options_.height, OnGpu()); });
     }));
     MILLRACE_CHECK(number == admitted_);
     return admitted_++;
@@ -104,13 +91,13 @@ class FlowLearner final : public Learner {
     MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
     if (lasting_->safe().RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
     if (options_.captures && OnGpu()) TellWhatIsNotCaptured();
-    return engine_->AwaitRoom();
+    return run_->AwaitRoom();
   }
 
   absl::StatusOr<ModelPrediction> Predict(const PicturePair& pair) override {
     MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
     try {
-      return inference_->Predict(pair, *network_);
+      return inference_->Predict(pair, run_->network());
     } catch (const std::exception& e) {
       return absl::InternalError(CauseLine(e.what()));
     }
@@ -128,7 +115,7 @@ class FlowLearner final : public Learner {
   absl::Status SetLearningRate(double rate) override {
     MILLRACE_ASSIGN_OR_RETURN(const double factor,
                               RateFactor(rate, options_.optimizer.learning_rate));
-    lasting_->safe().SetRateFactor(factor, *network_);
+    lasting_->safe().SetRateFactor(factor, run_->network());
     learning_rate_ = rate;
     return absl::OkStatus();
   }
@@ -143,7 +130,7 @@ class FlowLearner final : public Learner {
   absl::StatusOr<std::int64_t> AskForCheckpoint() override { return lasting_->AskForCheckpoint(); }
 
   absl::Status Drain() override {
-    absl::Status drained = engine_->Drain();
+    absl::Status drained = run_->Drain();
     lasting_->Finish(drained.ok());
     return drained;
   }
@@ -154,9 +141,11 @@ class FlowLearner final : public Learner {
     return description_;
   }
 
-  [[nodiscard]] std::vector<std::int64_t> updates() const override { return network_->updates(); }
+  [[nodiscard]] std::vector<std::int64_t> updates() const override {
+    return run_->network().updates();
+  }
 
-  [[nodiscard]] std::vector<StageTime> worked() const override { return network_->worked(); }
+  [[nodiscard]] std::vector<StageTime> worked() const override { return run_->network().worked(); }
 
   [[nodiscard]] LearningFigures learning() const override { return lasting_->figures(); }
   [[nodiscard]] std::vector<GpuMemory> gpu_memory() const override {
@@ -166,7 +155,7 @@ class FlowLearner final : public Learner {
   [[nodiscard]] const Resumption& resumption() const override { return lasting_->resumption(); }
 
   [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
-    return engine_->history().Since(since);
+    return run_->history().Since(since);
   }
 
  private:
@@ -206,31 +195,18 @@ class FlowLearner final : public Learner {
                              .clock = options_.clock},
           std::move(flow.for_a_rate->found));
     }
-    network_ = std::make_unique<StagedNetwork>(StagedNetwork::Options{
-        .chain = *chain_,
-        .cuts = std::move(flow.cuts),
-        .devices = devices_,
-        .plan = first,
-        .first_sample = admitted_,
-        .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
-        .judge = JudgeOfPredictions(),
-        .local_judge = JudgeOfLevels(),
-        .optimizer = options_.optimizer,
-        .seed = options_.seed,
-        .captures = options_.captures,
-        .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(*network_, u); }});
-    lasting_->Begin(*network_);
+    MILLRACE_RETURN_IF_ERROR(StartRun(std::move(flow)));
     decisions_ = std::make_unique<LearningDecisions>(task_.learning, lasting_->safe().health());
     judge_ =
         std::make_unique<const FlowJudge>(task_, on_prediction_, *decisions_, lasting_->safe());
-    return StartEngine(std::move(flow.phases), flow.costs);
+    return absl::OkStatus();
   }
 
   [[nodiscard]] Judge JudgeOfPredictions() {
     return {.measure = [this](const Judgement& made) { return judge_->Measure(made); },
             .decide =
                 [this](const Judgement& made, const Measured& measured) {
-                  return judge_->Decide(made, measured, *network_);
+                  return judge_->Decide(made, measured, run_->network());
                 },
             .measures_tensors_alone = true};
   }
@@ -264,30 +240,39 @@ class FlowLearner final : public Learner {
             .seed = options_.seed};
   }
 
-  absl::Status StartEngine(Phases phases, const std::vector<StageCost>& costs) {
-    const auto prepare = [threads = options_.threads_per_stage](int device) {
-      PrepareWorker(device, threads);
-    };
-    std::vector<ObserveOperation> observers = {network_->Observer()};
+  absl::Status StartRun(PlannedFlow flow) {
+    std::vector<ObserveOperation> observers;
     if (replanner_ != nullptr) {
       observers.emplace_back([this](const PastOperation& operation, bool worked) {
         if (worked) replanner_->Record(operation.step, operation.end - operation.start);
       });
     }
+    StagedNetwork::Options network = NetworkOptions(std::move(flow.cuts), flow.phases.front().plan);
     MILLRACE_ASSIGN_OR_RETURN(
-        engine_, PhasedEngine::Start({.phases = std::move(phases),
-                                      .run = [this](const Step& s) { return network_->Run(s); },
-                                      .on_worker_start = prepare,
-                                      .gate_costs = GateCosts(costs),
-                                      .make_devices = MakeDeviceStreams(devices_),
-                                      .on_switch =
-                                          [this](const Phase& phase) {
-                                            lasting_->safe().OnSwitch();
-                                            network_->Switch(phase.plan, phase.first_sample);
-                                          },
-                                      .observers = std::move(observers),
-                                      .clock = options_.clock}));
+        run_, NetworkRun::Start({.network = std::move(network),
+                                 .phases = std::move(flow.phases),
+                                 .threads_per_stage = options_.threads_per_stage,
+                                 .prepare = [this](StagedNetwork& made) { lasting_->Begin(made); },
+                                 .on_switch = [this] { lasting_->safe().OnSwitch(); },
+                                 .gate_costs = GateCosts(flow.costs),
+                                 .observers = std::move(observers),
+                                 .clock = options_.clock}));
     return absl::OkStatus();
+  }
+
+  [[nodiscard]] StagedNetwork::Options NetworkOptions(Cuts cuts, const Plan& plan) {
+    return {.chain = *chain_,
+            .cuts = std::move(cuts),
+            .devices = devices_,
+            .plan = plan,
+            .first_sample = admitted_,
+            .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
+            .judge = JudgeOfPredictions(),
+            .local_judge = JudgeOfLevels(),
+            .optimizer = options_.optimizer,
+            .seed = options_.seed,
+            .captures = options_.captures,
+            .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(run_->network(), u); }};
   }
 
   // In seconds, at the current effort. Empty: no gate.
@@ -331,24 +316,22 @@ class FlowLearner final : public Learner {
   }
 
   absl::Status SwitchTo(const Replan& next) {
-    return engine_->Switch(next.pipeline.plan, GateCosts(next.costs), [&](const Phase& phase) {
-      lasting_->safe().OnSwitch();
-      network_->Switch(phase.plan, phase.first_sample, next.pipeline.cuts);
-      replanner_->Switched();
-    });
+    MILLRACE_RETURN_IF_ERROR(
+        run_->Switch(next.pipeline.plan, next.pipeline.cuts, GateCosts(next.costs)));
+    replanner_->Switched();
+    return absl::OkStatus();
   }
 
   // The weights have diverged: drains the engine and restores good ones before the next sample.
   absl::Status RollBack() {
-    return engine_->Pause([this](const Phase& phase) {
-      network_->Switch(phase.plan, phase.first_sample);
-      lasting_->safe().RollBack(*network_);
+    return run_->Pause([this](StagedNetwork& network) {
+      lasting_->safe().RollBack(network);
       if (replanner_ != nullptr) replanner_->Switched();
     });
   }
 
   void TellWhatIsNotCaptured() {
-    std::vector<std::string> why = network_->why_not_captured();
+    std::vector<std::string> why = run_->network().why_not_captured();
     not_captured_.resize(why.size());
     for (std::size_t i = 0; i < why.size(); ++i) {
       const bool is_new = !why[i].empty() && why[i] != not_captured_[i];
@@ -388,7 +371,6 @@ class FlowLearner final : public Learner {
   std::unique_ptr<LearningDecisions> decisions_;
   std::unique_ptr<const FlowJudge> judge_;
   std::unique_ptr<Replanner> replanner_;  // Null: no replanning.
-  std::unique_ptr<StagedNetwork> network_;
   std::unique_ptr<FlowInference> inference_;
 
   // For the admitting thread.
@@ -406,7 +388,7 @@ class FlowLearner final : public Learner {
   // A description never changes after it is handed out; a newer one replaces it.
   std::shared_ptr<const LearnerDescription> description_ ABSL_GUARDED_BY(mu_);
 
-  std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use the members above.
+  std::unique_ptr<NetworkRun> run_;  // Last: its workers use the members above.
 };
 
 }  // namespace

@@ -134,15 +134,14 @@ absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
 
 absl::Status StagedLabelLearner::StartRun(Phases phases) {
   plan_ = phases.front().plan;
-  MILLRACE_ASSIGN_OR_RETURN(run_,
-                            NetworkRun::Start({.network = NetworkOptions(),
-                                               .phases = std::move(phases),
-                                               .threads_per_stage = options_.threads_per_stage,
-                                               .on_switch = [this] {
-                                                 if (lasting_ != nullptr)
-                                                   lasting_->safe().OnSwitch();
-                                               }}));
-  if (lasting_ != nullptr) lasting_->Begin(run_->network());
+  NetworkRun::Options options{.network = NetworkOptions(),
+                              .phases = std::move(phases),
+                              .threads_per_stage = options_.threads_per_stage};
+  if (lasting_ != nullptr) {
+    options.prepare = [this](StagedNetwork& network) { lasting_->Begin(network); };
+    options.on_switch = [this] { lasting_->safe().OnSwitch(); };
+  }
+  MILLRACE_ASSIGN_OR_RETURN(run_, NetworkRun::Start(std::move(options)));
   return absl::OkStatus();
 }
 
@@ -234,7 +233,8 @@ absl::StatusOr<std::int64_t> StagedLabelLearner::AdmitSample(std::span<const flo
   if (label) MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(*label));
   MILLRACE_RETURN_IF_ERROR(failure_);
   labels_->Admit(admitted_, std::move(label));
-  absl::StatusOr<std::int64_t> number = run_->Admit(window_.Add(BatchOf(values, sample_shape_)[0]));
+  absl::StatusOr<std::int64_t> number =
+      run_->Admit([&] { return window_.Add(BatchOf(values, sample_shape_)[0]); });
   failure_ = number.status();
   MILLRACE_CHECK(!number.ok() || *number == admitted_);
   ++admitted_;
