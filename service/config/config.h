@@ -1,6 +1,7 @@
 // The one configuration file: what `millrace serve` reads, checked in full before anything starts.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ enum class Task { kFlow, kNextFrame, kClassification, kRegression };
 
 /// The largest number of stages of a schedule.
 inline constexpr int kMostStages = 8;
+/// The largest number of streams.
+inline constexpr std::size_t kMostStreams = 64;
 
 /// One camera and its learner.
 struct StreamConfig {

@@ -25,6 +25,7 @@ bool MeansStar(const pipeline::LearnerOptions& learner) {
 void LeaveOpen(StreamConfig& defaults) {
   defaults.learner.schedule.clear();
   defaults.learner.stages = 0;
+  defaults.source.camera.isolate = true;
 }
 
 void ChooseKind(StreamConfig& stream) {

@@ -13,7 +13,6 @@
 #include "base/plural.h"
 #include "base/status.h"
 #include "ingest/gst/gstreamer.h"
-#include "service/config/config_schema.h"
 #include "service/console/progress.h"
 #include "service/console/serve_banner.h"
 #include "service/console/summary.h"
