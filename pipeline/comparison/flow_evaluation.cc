@@ -28,7 +28,8 @@ namespace {
 
 // The common part of all runs of a network under a schedule: cuts and costs.
 struct PlannedNetwork {
-  FlowLearnerOptions learner;
+  LearnerOptions learner;
+  FlowTaskOptions task;
   Plan plan;
   std::vector<StageCost> costs;  // In milliseconds.
   double step_ms = 0;
@@ -88,12 +89,12 @@ absl::Status CheckWeights(const FlowEvaluationOptions& options) {
 // third picture, which it must not see. The newest prediction at every instant is not defined for
 // it.
 absl::Status CheckTask(const FlowEvaluationOptions& options) {
-  if (!options.learner.next_frame) return absl::OkStatus();
+  if (!options.task.next_frame) return absl::OkStatus();
   if (!options.camera_rates.empty()) {
     return absl::InvalidArgumentError(
         "the next frame is not evaluated behind a camera: leave out the camera's rates");
   }
-  if (options.learner.loss.occlusion) {
+  if (options.task.loss.occlusion) {
     return absl::InvalidArgumentError(
         "the next frame is not learned with occlusion, which needs the flow there and back of one "
         "pair: leave it out");
@@ -138,7 +139,7 @@ class FlowEvaluating {
   absl::StatusOr<FlowEvaluation> Run() {
     MILLRACE_RETURN_IF_ERROR(CheckTask(options_));
     MILLRACE_RETURN_IF_ERROR(CheckWeights(options_));
-    evaluation_.next_frame = options_.learner.next_frame;
+    evaluation_.next_frame = options_.task.next_frame;
     MILLRACE_RETURN_IF_ERROR(CheckReferences());
     MILLRACE_RETURN_IF_ERROR(Plan());
     MILLRACE_RETURN_IF_ERROR(CountPairs());
@@ -178,18 +179,18 @@ class FlowEvaluating {
 
   absl::Status PlanOne(const std::string& network, const std::string& schedule, int stages) {
     auto planned = std::make_shared<PlannedNetwork>();
-    FlowLearnerOptions& learner = planned->learner;
+    LearnerOptions& learner = planned->learner;
     learner = options_.learner;
-    learner.network = network;
+    planned->task = options_.task;
+    planned->task.network = network;
     learner.schedule = schedule;
     learner.stages = stages;
     learner.width = options_.clips.front().width;
     learner.height = options_.clips.front().height;
-    learner.stop = options_.stop;
     learner.weights = WeightsOf(0);
-    const bool grouped = schedule == "one_f_one_b_star" && learner.period_ms == 0;
-    if (grouped) learner.period_ms = kEachStageAGroup;
-    MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(learner));
+    const bool grouped = schedule == "one_f_one_b_star" && learner.request.period == 0;
+    if (grouped) learner.request.period = kEachStageAGroup;
+    MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(learner, planned->task, options_.stop));
     for (std::size_t i = 1; i < options_.weights.size(); ++i) {
       MILLRACE_RETURN_IF_ERROR(LoadWeights(options_.weights[i], *flow.chain));  // Only checks that
                                                                                 // the weights fit.
@@ -327,15 +328,17 @@ class FlowEvaluating {
   }
 
   absl::StatusOr<FlowEvaluation::Run> RunOne(const PlannedRun& planned) {
-    FlowLearnerOptions learner = planned.network->learner;
+    LearnerOptions learner = planned.network->learner;
     learner.seed = planned.name.seed;
     learner.weights = planned.weights;
-    learner.switch_at = SwitchAt(evaluation_.pairs[planned.clip]);
+    learner.request.switch_at = SwitchAt(evaluation_.pairs[planned.clip]);
     const ClipSource& clip = options_.clips[planned.clip];
     FlowRunOptions run{.clip = clip,
                        .make =
-                           [&learner](OnPrediction on_prediction) {
-                             return MakeFlowLearner(learner, std::move(on_prediction));
+                           [&](OnPrediction on_prediction) {
+                             return MakeFlowLearner(learner, planned.network->task,
+                                                    std::move(on_prediction),
+                                                    {.stop = options_.stop});
                            },
                        .window = options_.window,
                        .frozen = FrozenTests(clip),
@@ -357,7 +360,7 @@ class FlowEvaluating {
                              .cuts = learner.cuts,
                              .step_ms = planned.network->step_ms,
                              .result = std::move(result)};
-    if (planned.name.schedule == "hybrid") made.switch_at = learner.switch_at;
+    if (planned.name.schedule == "hybrid") made.switch_at = learner.request.switch_at;
     return made;
   }
 
@@ -408,7 +411,7 @@ std::string FlowRunName::Text() const {
 }
 
 absl::StatusOr<FlowEvaluation> EvaluateFlow(const FlowEvaluationOptions& options) {
-  if (!options.learner.next_frame) return FlowEvaluating(options).Run();
+  if (!options.task.next_frame) return FlowEvaluating(options).Run();
   const FlowEvaluationOptions in_threes = InThrees(options);
   return FlowEvaluating(in_threes).Run();
 }

@@ -14,8 +14,9 @@
 #include "absl/status/statusor.h"
 #include "pipeline/evaluation/clip.h"
 #include "pipeline/evaluation/flow_run.h"
-#include "pipeline/learner/flow_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
 #include "pipeline/learner/learner.h"
+#include "pipeline/learner/learner_options.h"
 
 namespace millrace::pipeline {
 
@@ -43,7 +44,8 @@ struct FlowEvaluationOptions {
   std::vector<ClipSource> others = {};
   /// The options that FlowRunName and `weights` do not set. The size of its pictures is the clips'
   /// size.
-  FlowLearnerOptions learner = {};
+  LearnerOptions learner = {};
+  FlowTaskOptions task = {};
   /// The files of initial weights: one for all seeds, or one for each. Empty: random weights.
   std::vector<std::string> weights = {};
   /// Every combination runs, with two exceptions. `sequential` runs once, in one stage, whatever

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pipeline/learner/flow_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/nn/layer.h"
 #include "pipeline/stages/judge.h"
@@ -12,12 +12,11 @@ namespace millrace::pipeline {
 
 /// `pictures`: see PlanesOf(); `output`: the network's. FlowPredictionOf() reads the result's
 /// figures.
-[[nodiscard]] Measured MeasureFlow(const FlowLearnerOptions& options, const at::Tensor& pictures,
+[[nodiscard]] Measured MeasureFlow(const FlowTaskOptions& task, const at::Tensor& pictures,
                                    const at::Tensor& output);
 
 /// The prediction from the figures of MeasureFlow(), which it copies to the host. Leaves the fields
 /// about learning empty.
-[[nodiscard]] ModelPrediction FlowPredictionOf(const FlowLearnerOptions& options,
-                                               const Tensors& figures);
+[[nodiscard]] ModelPrediction FlowPredictionOf(const Tensors& figures);
 
 }  // namespace millrace::pipeline

@@ -14,23 +14,25 @@ namespace millrace::pipeline {
 namespace {
 
 // Its initial weights are replaced before the first request.
-FlowLearnerOptions WithoutWeights(FlowLearnerOptions options) {
+LearnerOptions WithoutWeights(LearnerOptions options) {
   options.weights.clear();
   return options;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<FlowInference>> FlowInference::Open(
-    const FlowLearnerOptions& options) {
-  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(options.network));
-  MILLRACE_ASSIGN_OR_RETURN(LayerChain chain, OpenFlowChain(WithoutWeights(options)));
+absl::StatusOr<std::unique_ptr<FlowInference>> FlowInference::Open(const LearnerOptions& options,
+                                                                   const FlowTaskOptions& task) {
+  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(task.network));
+  MILLRACE_ASSIGN_OR_RETURN(LayerChain chain, OpenFlowChain(WithoutWeights(options), task));
   return std::unique_ptr<FlowInference>(
-      new FlowInference(options, input.channels, std::move(chain)));
+      new FlowInference(options, task, input.channels, std::move(chain)));
 }
 
-FlowInference::FlowInference(const FlowLearnerOptions& options, int channels, LayerChain chain)
+FlowInference::FlowInference(const LearnerOptions& options, const FlowTaskOptions& task,
+                             int channels, LayerChain chain)
     : options_(options),
+      task_(task),
       channels_(channels),
       chain_(std::move(chain)),
       whole_(WholeChain(chain_)),
@@ -42,7 +44,7 @@ ModelPrediction FlowInference::Predict(const PicturePair& pictures, const Staged
   ModelPrediction prediction;
   newest_.Ask(learning, [&](std::int64_t updates) {
     const at::Tensor output = whole_.Forward({planes}, options_.seed)[0];
-    prediction = FlowPredictionOf(options_, MeasureFlow(options_, planes, output).figures);
+    prediction = FlowPredictionOf(MeasureFlow(task_, planes, output).figures);
     prediction.updates = updates;
   });
   prediction.sample = -1;

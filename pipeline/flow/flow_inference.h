@@ -4,8 +4,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "pipeline/learner/flow_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
 #include "pipeline/learner/learner.h"
+#include "pipeline/learner/learner_options.h"
 #include "pipeline/nn/layer.h"
 #include "pipeline/nn/stage.h"
 #include "pipeline/stages/newest_values.h"
@@ -19,7 +20,7 @@ class FlowInference {
  public:
   /// Fails as MakeFlowLearner() if the network cannot be opened.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<FlowInference>> Open(
-      const FlowLearnerOptions& options);
+      const LearnerOptions& options, const FlowTaskOptions& task);
 
   /// See Learner::Predict(). `learning` is the options' network. Takes the time of one forward of
   /// all layers, on the calling thread. Throws LibTorch's exceptions. REQUIRES: the pictures have
@@ -27,10 +28,12 @@ class FlowInference {
   [[nodiscard]] ModelPrediction Predict(const PicturePair& pictures, const StagedNetwork& learning);
 
  private:
-  FlowInference(const FlowLearnerOptions& options, int channels, LayerChain chain);
+  FlowInference(const LearnerOptions& options, const FlowTaskOptions& task, int channels,
+                LayerChain chain);
 
   // Constant after construction.
-  const FlowLearnerOptions options_;
+  const LearnerOptions options_;
+  const FlowTaskOptions task_;
   const int channels_;
   const LayerChain chain_;
   const Stage whole_;

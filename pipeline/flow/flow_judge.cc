@@ -19,12 +19,9 @@ bool SaysSomething(SkipReason skipped) {
 
 }  // namespace
 
-FlowJudge::FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction,
+FlowJudge::FlowJudge(const FlowTaskOptions& task, OnPrediction on_prediction,
                      LearningDecisions& decisions, SafeLearning& safe)
-    : options_(options),
-      on_prediction_(std::move(on_prediction)),
-      decisions_(decisions),
-      safe_(safe) {}
+    : task_(task), on_prediction_(std::move(on_prediction)), decisions_(decisions), safe_(safe) {}
 
 bool FlowJudge::LevelIsWanted(std::int64_t sample) const {
   if (!decisions_.MayTeach(sample)) return false;
@@ -35,22 +32,22 @@ bool FlowJudge::LevelIsWanted(std::int64_t sample) const {
 Measured FlowJudge::MeasureLevel(const Judgement& made) const {
   const std::int64_t factor = made.input.size(3) / made.output.size(3);
   const at::Tensor pictures = at::avg_pool2d(made.input, {factor, factor});
-  return {.objective = LossFor(options_, pictures, made.output).objective};
+  return {.objective = LossFor(task_, pictures, made.output).objective};
 }
 
 Measured FlowJudge::Measure(const Judgement& made) const {
-  return MeasureFlow(options_, made.input, made.output);
+  return MeasureFlow(task_, made.input, made.output);
 }
 
 bool FlowJudge::Decide(const Judgement& made, const Measured& measured,
                        StagedNetwork& network) const {
-  ModelPrediction prediction = FlowPredictionOf(options_, measured.figures);
+  ModelPrediction prediction = FlowPredictionOf(measured.figures);
   prediction.sample = made.sample;
   prediction.updates = network.updates().back();
   prediction.skipped = decisions_.Decide({.sample = made.sample,
                                           .flow = *prediction.flow,
-                                          .width = options_.width,
-                                          .height = options_.height,
+                                          .width = prediction.width,
+                                          .height = prediction.height,
                                           .finite = prediction.finite,
                                           .loss = prediction.loss,
                                           .loss_no_motion = prediction.loss_no_motion});

@@ -7,7 +7,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "pipeline/decisions/learning_decisions.h"
-#include "pipeline/learner/flow_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/recovery/safe_learning.h"
 #include "pipeline/stages/judge.h"
@@ -18,8 +18,8 @@ namespace millrace::pipeline {
 /// The constructor's arguments must outlive it, except `on_prediction`.
 class FlowJudge {
  public:
-  FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction,
-            LearningDecisions& decisions, SafeLearning& safe);
+  FlowJudge(const FlowTaskOptions& task, OnPrediction on_prediction, LearningDecisions& decisions,
+            SafeLearning& safe);
 
   /// Judge::measure and Judge::decide (judge.h) for the last stage of `network`.
   [[nodiscard]] Measured Measure(const Judgement& made) const;
@@ -33,7 +33,7 @@ class FlowJudge {
   [[nodiscard]] Measured MeasureLevel(const Judgement& made) const;
 
  private:
-  const FlowLearnerOptions& options_;
+  const FlowTaskOptions& task_;
   const OnPrediction on_prediction_;
   LearningDecisions& decisions_;
   SafeLearning& safe_;

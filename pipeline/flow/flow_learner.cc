@@ -1,14 +1,11 @@
 // The learner of optical flow: cuts and plans the network, runs it by the engine, and plans again
 // when the stages' times differ from the planned ones.
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <iterator>
 #include <utility>
 
-#include <ATen/Parallel.h>
 #include <c10/core/StreamGuard.h>
 
 #include "absl/strings/str_cat.h"
@@ -22,7 +19,6 @@
 #include "pipeline/device/device_memory.h"
 #include "pipeline/device/device_streams.h"
 #include "pipeline/device/stage_devices.h"
-#include "pipeline/engine/phased_engine.h"
 #include "pipeline/flow/flow_inference.h"
 #include "pipeline/flow/flow_judge.h"
 #include "pipeline/flow/flow_learner.h"
@@ -35,20 +31,13 @@
 #include "pipeline/planner/replanner.h"
 #include "pipeline/recovery/lasting_learning.h"
 #include "pipeline/stages/describe_learner.h"
-#include "pipeline/stages/staged_network.h"
+#include "pipeline/stages/network_run.h"
 
 namespace millrace::pipeline {
 namespace {
 
-// Names the worker's thread, for ps, top and gdb. Threads that LibTorch starts from it inherit the
-// name.
-void PrepareWorker(int device, int threads) {
-  pthread_setname_np(pthread_self(), absl::StrCat("stage ", device + 1).c_str());
-  at::set_num_threads(threads);
-}
-
-RatePlan RatePlanOf(const FlowLearnerOptions& options, const PlannedPipeline& found) {
-  return {.frames_per_second = options.frames_per_second,
+RatePlan RatePlanOf(double frames_per_second, const PlannedPipeline& found) {
+  return {.frames_per_second = frames_per_second,
           .holds = found.holds,
           .dropped_share = found.dropped_share,
           .limit = found.limit};
@@ -60,39 +49,38 @@ int Less(int a, int b) { return a == 0 || b == 0 ? 0 : std::max(a, b); }
 
 class FlowLearner final : public Learner {
  public:
-  static absl::StatusOr<std::unique_ptr<Learner>> Make(const FlowLearnerOptions& options,
-                                                       OnPrediction on_prediction) {
+  static absl::StatusOr<std::unique_ptr<Learner>> Make(const LearnerOptions& options,
+                                                       const FlowTaskOptions& task,
+                                                       OnPrediction on_prediction,
+                                                       const LearnerHooks& hooks) {
     MILLRACE_ASSIGN_OR_RETURN(DeviceChoice choice, ChooseDevices(options.devices));
-    FlowLearnerOptions placed = options;
+    LearnerOptions placed = options;
     placed.devices = std::move(choice.names);
     const auto not_wanted = [&] { return absl::CancelledError("the learner is not wanted"); };
-    MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(placed));
-    if (options.stop.stop_requested()) return not_wanted();
+    MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(placed, task, hooks.stop));
+    if (hooks.stop.stop_requested()) return not_wanted();
     std::unique_ptr<FlowLearner> learner(
-        new FlowLearner(placed, std::move(on_prediction), std::move(flow.chain)));
+        new FlowLearner(placed, task, std::move(on_prediction), hooks, std::move(flow.chain)));
     learner->where_ = std::move(choice.where);
-    MILLRACE_ASSIGN_OR_RETURN(learner->inference_, FlowInference::Open(placed));
-    if (options.stop.stop_requested()) return not_wanted();
+    MILLRACE_ASSIGN_OR_RETURN(learner->inference_, FlowInference::Open(placed, task));
+    if (hooks.stop.stop_requested()) return not_wanted();
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow)));
     return learner;
   }
 
   absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
     MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
-    decisions_->OnAdmitted(
-        {.number = admitted_,
-         .difference = MeanDifference(pair.previous, pair.current),
-         .difference_before = options_.next_frame
-                                  ? std::optional(MeanDifference(pair.before, pair.previous))
-                                  : std::nullopt,
-         .learn_from_every = learn_from_every_,
-         .held = frozen_ || lasting_->safe().gave_up()});
+    decisions_->OnAdmitted({.number = admitted_,
+                            .difference = MeanDifference(pair.previous, pair.current),
+                            .difference_before = task_.next_frame ? std::optional(MeanDifference(
+                                                                        pair.before, pair.previous))
+                                                                  : std::nullopt,
+                            .learn_from_every = learn_from_every_,
+                            .held = frozen_ || lasting_->safe().gave_up()});
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
-    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
-      const at::Tensor bytes =
-          SayingWhy([&] { return BytesOf(pair, options_.width, options_.height, OnGpu()); });
-      network_->Admit(sample, bytes);
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, run_->Admit([&] {
+      return SayingWhy([&] { return BytesOf(pair, options_.width, options_.height, OnGpu()); });
     }));
     MILLRACE_CHECK(number == admitted_);
     return admitted_++;
@@ -103,13 +91,13 @@ class FlowLearner final : public Learner {
     MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
     if (lasting_->safe().RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
     if (options_.captures && OnGpu()) TellWhatIsNotCaptured();
-    return engine_->AwaitRoom();
+    return run_->AwaitRoom();
   }
 
   absl::StatusOr<ModelPrediction> Predict(const PicturePair& pair) override {
     MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
     try {
-      return inference_->Predict(pair, *network_);
+      return inference_->Predict(pair, run_->network());
     } catch (const std::exception& e) {
       return absl::InternalError(CauseLine(e.what()));
     }
@@ -125,8 +113,9 @@ class FlowLearner final : public Learner {
   void Freeze(bool frozen) override { frozen_ = frozen; }
 
   absl::Status SetLearningRate(double rate) override {
-    MILLRACE_ASSIGN_OR_RETURN(const double factor, RateFactor(rate, options_.learning_rate));
-    lasting_->safe().SetRateFactor(factor, *network_);
+    MILLRACE_ASSIGN_OR_RETURN(const double factor,
+                              RateFactor(rate, options_.optimizer.learning_rate));
+    lasting_->safe().SetRateFactor(factor, run_->network());
     learning_rate_ = rate;
     return absl::OkStatus();
   }
@@ -141,7 +130,7 @@ class FlowLearner final : public Learner {
   absl::StatusOr<std::int64_t> AskForCheckpoint() override { return lasting_->AskForCheckpoint(); }
 
   absl::Status Drain() override {
-    absl::Status drained = engine_->Drain();
+    absl::Status drained = run_->Drain();
     lasting_->Finish(drained.ok());
     return drained;
   }
@@ -152,9 +141,11 @@ class FlowLearner final : public Learner {
     return description_;
   }
 
-  [[nodiscard]] std::vector<std::int64_t> updates() const override { return network_->updates(); }
+  [[nodiscard]] std::vector<std::int64_t> updates() const override {
+    return run_->network().updates();
+  }
 
-  [[nodiscard]] std::vector<StageTime> worked() const override { return network_->worked(); }
+  [[nodiscard]] std::vector<StageTime> worked() const override { return run_->network().worked(); }
 
   [[nodiscard]] LearningFigures learning() const override { return lasting_->figures(); }
   [[nodiscard]] std::vector<GpuMemory> gpu_memory() const override {
@@ -164,15 +155,18 @@ class FlowLearner final : public Learner {
   [[nodiscard]] const Resumption& resumption() const override { return lasting_->resumption(); }
 
   [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
-    return engine_->history().Since(since);
+    return run_->history().Since(since);
   }
 
  private:
-  FlowLearner(const FlowLearnerOptions& options, OnPrediction on_prediction,
+  FlowLearner(const LearnerOptions& options, const FlowTaskOptions& task,
+              OnPrediction on_prediction, const LearnerHooks& hooks,
               std::unique_ptr<const LayerChain> chain)
       : options_(options),
+        task_(task),
+        hooks_(hooks),
         on_prediction_(std::move(on_prediction)),
-        channels_(FlowNetworkInputOf(options.network)->channels),
+        channels_(FlowNetworkInputOf(task.network)->channels),
         chain_(std::move(chain)) {}
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
@@ -189,7 +183,7 @@ class FlowLearner final : public Learner {
       const MutexLock lock(mu_);
       pipeline_ = {.cuts = flow.cuts, .plan = first, .costs = flow.costs};
       if (flow.for_a_rate) {
-        rate_plan_ = RatePlanOf(options_, flow.for_a_rate->found);
+        rate_plan_ = RatePlanOf(options_.frames_per_second, flow.for_a_rate->found);
         learn_from_every_ = flow.for_a_rate->found.effort.update_every;
       }
       MILLRACE_RETURN_IF_ERROR(DescribeNow());
@@ -201,31 +195,18 @@ class FlowLearner final : public Learner {
                              .clock = options_.clock},
           std::move(flow.for_a_rate->found));
     }
-    network_ = std::make_unique<StagedNetwork>(StagedNetwork::Options{
-        .chain = *chain_,
-        .cuts = std::move(flow.cuts),
-        .devices = devices_,
-        .plan = first,
-        .first_sample = admitted_,
-        .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
-        .judge = JudgeOfPredictions(),
-        .local_judge = JudgeOfLevels(),
-        .optimizer = {.learning_rate = options_.learning_rate},
-        .seed = options_.seed,
-        .captures = options_.captures,
-        .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(*network_, u); }});
-    lasting_->Begin(*network_);
-    decisions_ = std::make_unique<LearningDecisions>(options_.learning, lasting_->safe().health());
+    MILLRACE_RETURN_IF_ERROR(StartRun(std::move(flow)));
+    decisions_ = std::make_unique<LearningDecisions>(task_.learning, lasting_->safe().health());
     judge_ =
-        std::make_unique<const FlowJudge>(options_, on_prediction_, *decisions_, lasting_->safe());
-    return StartEngine(std::move(flow.phases), flow.costs);
+        std::make_unique<const FlowJudge>(task_, on_prediction_, *decisions_, lasting_->safe());
+    return absl::OkStatus();
   }
 
   [[nodiscard]] Judge JudgeOfPredictions() {
     return {.measure = [this](const Judgement& made) { return judge_->Measure(made); },
             .decide =
                 [this](const Judgement& made, const Measured& measured) {
-                  return judge_->Decide(made, measured, *network_);
+                  return judge_->Decide(made, measured, run_->network());
                 },
             .measures_tensors_alone = true};
   }
@@ -239,49 +220,59 @@ class FlowLearner final : public Learner {
 
   [[nodiscard]] absl::Status CheckPictures(const PicturePair& pair) const {
     const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
-    const std::size_t before = options_.next_frame ? bytes : 0;
+    const std::size_t before = task_.next_frame ? bytes : 0;
     if (pair.previous.size() == bytes && pair.current.size() == bytes &&
         pair.before.size() == before) {
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError(
         absl::StrCat("pictures of ", pair.before.size(), ", ", pair.previous.size(), " and ",
-                     pair.current.size(), " bytes are not ", options_.next_frame ? "three" : "two",
+                     pair.current.size(), " bytes are not ", task_.next_frame ? "three" : "two",
                      " of ", options_.width, "x", options_.height, " RGB"));
   }
 
   [[nodiscard]] LastingLearning::Options LastingOptions() {
-    return {.divergence = options_.learning.divergence,
+    return {.divergence = task_.learning.divergence,
             .copy_every = options_.copy_every,
             .checkpoints = options_.checkpoints,
-            .task = FlowTaskInWords(options_),
+            .hooks = hooks_,
+            .task = FlowTaskInWords(task_.next_frame),
             .seed = options_.seed};
   }
 
-  absl::Status StartEngine(Phases phases, const std::vector<StageCost>& costs) {
-    const auto prepare = [threads = options_.threads_per_stage](int device) {
-      PrepareWorker(device, threads);
-    };
-    std::vector<ObserveOperation> observers = {network_->Observer()};
+  absl::Status StartRun(PlannedFlow flow) {
+    std::vector<ObserveOperation> observers;
     if (replanner_ != nullptr) {
       observers.emplace_back([this](const PastOperation& operation, bool worked) {
         if (worked) replanner_->Record(operation.step, operation.end - operation.start);
       });
     }
+    StagedNetwork::Options network = NetworkOptions(std::move(flow.cuts), flow.phases.front().plan);
     MILLRACE_ASSIGN_OR_RETURN(
-        engine_, PhasedEngine::Start({.phases = std::move(phases),
-                                      .run = [this](const Step& s) { return network_->Run(s); },
-                                      .on_worker_start = prepare,
-                                      .gate_costs = GateCosts(costs),
-                                      .make_devices = MakeDeviceStreams(devices_),
-                                      .on_switch =
-                                          [this](const Phase& phase) {
-                                            lasting_->safe().OnSwitch();
-                                            network_->Switch(phase.plan, phase.first_sample);
-                                          },
-                                      .observers = std::move(observers),
-                                      .clock = options_.clock}));
+        run_, NetworkRun::Start({.network = std::move(network),
+                                 .phases = std::move(flow.phases),
+                                 .threads_per_stage = options_.threads_per_stage,
+                                 .prepare = [this](StagedNetwork& made) { lasting_->Begin(made); },
+                                 .on_switch = [this] { lasting_->safe().OnSwitch(); },
+                                 .gate_costs = GateCosts(flow.costs),
+                                 .observers = std::move(observers),
+                                 .clock = options_.clock}));
     return absl::OkStatus();
+  }
+
+  [[nodiscard]] StagedNetwork::Options NetworkOptions(Cuts cuts, const Plan& plan) {
+    return {.chain = *chain_,
+            .cuts = std::move(cuts),
+            .devices = devices_,
+            .plan = plan,
+            .first_sample = admitted_,
+            .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
+            .judge = JudgeOfPredictions(),
+            .local_judge = JudgeOfLevels(),
+            .optimizer = options_.optimizer,
+            .seed = options_.seed,
+            .captures = options_.captures,
+            .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(run_->network(), u); }};
   }
 
   // In seconds, at the current effort. Empty: no gate.
@@ -316,7 +307,7 @@ class FlowLearner final : public Learner {
                  .plan = replan->pipeline.plan,
                  .costs = std::move(replan->costs)};
     const RatePlan before = rate_plan_.value_or(RatePlan());
-    RatePlan next = RatePlanOf(options_, replan->pipeline);
+    RatePlan next = RatePlanOf(options_.frames_per_second, replan->pipeline);
     next.switched = before.switched + (replan->switches ? 1 : 0);
     next.kept = before.kept + (replan->switches ? 0 : 1);
     next.why = std::move(replan->why);
@@ -325,29 +316,27 @@ class FlowLearner final : public Learner {
   }
 
   absl::Status SwitchTo(const Replan& next) {
-    return engine_->Switch(next.pipeline.plan, GateCosts(next.costs), [&](const Phase& phase) {
-      lasting_->safe().OnSwitch();
-      network_->Switch(phase.plan, phase.first_sample, next.pipeline.cuts);
-      replanner_->Switched();
-    });
+    MILLRACE_RETURN_IF_ERROR(
+        run_->Switch(next.pipeline.plan, next.pipeline.cuts, GateCosts(next.costs)));
+    replanner_->Switched();
+    return absl::OkStatus();
   }
 
   // The weights have diverged: drains the engine and restores good ones before the next sample.
   absl::Status RollBack() {
-    return engine_->Pause([this](const Phase& phase) {
-      network_->Switch(phase.plan, phase.first_sample);
-      lasting_->safe().RollBack(*network_);
+    return run_->Pause([this](StagedNetwork& network) {
+      lasting_->safe().RollBack(network);
       if (replanner_ != nullptr) replanner_->Switched();
     });
   }
 
   void TellWhatIsNotCaptured() {
-    std::vector<std::string> why = network_->why_not_captured();
+    std::vector<std::string> why = run_->network().why_not_captured();
     not_captured_.resize(why.size());
     for (std::size_t i = 0; i < why.size(); ++i) {
       const bool is_new = !why[i].empty() && why[i] != not_captured_[i];
-      if (is_new && options_.on_not_captured) {
-        options_.on_not_captured(static_cast<int>(i) + 1, why[i]);
+      if (is_new && hooks_.on_not_captured) {
+        hooks_.on_not_captured(static_cast<int>(i) + 1, why[i]);
       }
     }
     not_captured_ = std::move(why);
@@ -369,7 +358,9 @@ class FlowLearner final : public Learner {
   }
 
   // Constant after Make(), except their contents.
-  const FlowLearnerOptions options_;
+  const LearnerOptions options_;
+  const FlowTaskOptions task_;
+  const LearnerHooks hooks_;
   const OnPrediction on_prediction_;
   const int channels_;  // Channels of a picture in the network's input.
   const std::unique_ptr<const LayerChain> chain_;
@@ -380,7 +371,6 @@ class FlowLearner final : public Learner {
   std::unique_ptr<LearningDecisions> decisions_;
   std::unique_ptr<const FlowJudge> judge_;
   std::unique_ptr<Replanner> replanner_;  // Null: no replanning.
-  std::unique_ptr<StagedNetwork> network_;
   std::unique_ptr<FlowInference> inference_;
 
   // For the admitting thread.
@@ -390,7 +380,7 @@ class FlowLearner final : public Learner {
   // Self-synchronized.
   std::atomic<int> learn_from_every_ = 1;  // For the next sample.
   std::atomic<bool> frozen_ = false;
-  std::atomic<double> learning_rate_ = options_.learning_rate;
+  std::atomic<double> learning_rate_ = options_.optimizer.learning_rate;
 
   mutable Mutex mu_;
   CutPipeline pipeline_ ABSL_GUARDED_BY(mu_);
@@ -398,14 +388,16 @@ class FlowLearner final : public Learner {
   // A description never changes after it is handed out; a newer one replaces it.
   std::shared_ptr<const LearnerDescription> description_ ABSL_GUARDED_BY(mu_);
 
-  std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use the members above.
+  std::unique_ptr<NetworkRun> run_;  // Last: its workers use the members above.
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(const FlowLearnerOptions& options,
-                                                         OnPrediction on_prediction) {
-  return FlowLearner::Make(options, std::move(on_prediction));
+absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(const LearnerOptions& options,
+                                                         const FlowTaskOptions& task,
+                                                         OnPrediction on_prediction,
+                                                         const LearnerHooks& hooks) {
+  return FlowLearner::Make(options, task, std::move(on_prediction), hooks);
 }
 
 }  // namespace millrace::pipeline

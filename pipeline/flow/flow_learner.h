@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "pipeline/learner/flow_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
 #include "pipeline/learner/learner.h"
+#include "pipeline/learner/learner_hooks.h"
+#include "pipeline/learner/learner_options.h"
 
 namespace millrace::pipeline {
 
@@ -13,8 +15,9 @@ namespace millrace::pipeline {
 /// checkpoint if there is one, and starts the workers. Takes a few seconds. Fails with
 /// INVALID_ARGUMENT on a bad option, and NOT_FOUND or DATA_LOSS on a bad weight file. Fails with
 /// FAILED_PRECONDITION if the checkpoints belong to another network or are in use. Each message
-/// says what to do. Fails with CANCELLED once `stop` is requested.
+/// says what to do. Fails with CANCELLED once `hooks.stop` is requested.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(
-    const FlowLearnerOptions& options, OnPrediction on_prediction);
+    const LearnerOptions& options, const FlowTaskOptions& task, OnPrediction on_prediction,
+    const LearnerHooks& hooks = {});
 
 }  // namespace millrace::pipeline

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kLeastSide = 64;
 
-absl::Status CheckDevices(const FlowLearnerOptions& options) {
+absl::Status CheckDevices(const LearnerOptions& options) {
   const std::size_t named = options.devices.size();
   if (named <= 1) return absl::OkStatus();
   if (options.schedule != "auto") return CheckDeviceCount(named, options.stages);
@@ -23,31 +23,31 @@ absl::Status CheckDevices(const FlowLearnerOptions& options) {
       absl::StrCat("schedule auto decides about stages by itself: name one device, not ", named));
 }
 
-absl::Status CheckLearning(const FlowLearnerOptions& options) {
+absl::Status CheckLearning(const LearnerOptions& options, const LearningOptions& learning) {
   const auto positive = [](const char* name, int value) {
     if (value >= 1) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, "; it must be at least 1"));
   };
   absl::Status status = CheckDevices(options);
-  status.Update(CheckUpdatePolicy(options.learning.policy));
+  status.Update(CheckUpdatePolicy(learning.policy));
   status.Update(positive("copy_every", options.copy_every));
-  status.Update(positive("frozen_after", options.learning.events.frozen_after));
-  status.Update(positive("window", options.learning.divergence.window));
-  status.Update(positive("most_refused", options.learning.divergence.most_refused));
+  status.Update(positive("frozen_after", learning.events.frozen_after));
+  status.Update(positive("window", learning.divergence.window));
+  status.Update(positive("most_refused", learning.divergence.most_refused));
   return status;
 }
 
 // Each stage with its own loss must end with a flow.
-absl::Status CheckLocal(const FlowLearnerOptions& options, const std::vector<int>& level_begins) {
+absl::Status CheckLocal(const LearnerOptions& options, const std::string& network,
+                        const std::vector<int>& level_begins) {
   if (level_begins.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "schedule local needs a network of which every stage makes a flow: levels, not ",
-        options.network));
+        "schedule local needs a network of which every stage makes a flow: levels, not ", network));
   }
   const int most = static_cast<int>(level_begins.size()) + 1;
   if (options.stages < 1 || options.stages > most) {
     return absl::InvalidArgumentError(absl::StrCat("schedule local has a level of the network ",
-                                                   options.network, " for each stage, 1 to ", most,
+                                                   network, " for each stage, 1 to ", most,
                                                    " stages, not ", options.stages));
   }
   for (int cut : options.cuts) {
@@ -61,21 +61,22 @@ absl::Status CheckLocal(const FlowLearnerOptions& options, const std::vector<int
 
 }  // namespace
 
-absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
-  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(options.network));
+absl::Status CheckFlowOptions(const LearnerOptions& options, const FlowTaskOptions& task) {
+  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(task.network));
   for (int side : {options.width, options.height}) {
     if (side < kLeastSide || side % input.size_multiple != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("the model's input size is ", options.width, "x", options.height,
-                       "; for the network ", options.network, " both sides must be multiples of ",
+                       "; for the network ", task.network, " both sides must be multiples of ",
                        input.size_multiple, " and at least ", kLeastSide));
     }
   }
-  if (absl::Status learning = CheckLearning(options); !learning.ok()) return learning;
+  if (absl::Status learning = CheckLearning(options, task.learning); !learning.ok())
+    return learning;
   if (options.threads_per_stage < 1) {
     return absl::InvalidArgumentError("a stage needs at least one thread");
   }
-  if (!(options.learning_rate >= 0)) {
+  if (!(options.optimizer.learning_rate >= 0)) {
     return absl::InvalidArgumentError("the learning rate must not be negative");
   }
   if (options.schedule == "auto" && !(options.frames_per_second > 0)) {
@@ -86,7 +87,7 @@ absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
     return absl::InvalidArgumentError(
         "the share by which costs must move to plan again must not be negative; 0: never");
   }
-  if (!(options.loss.smoothness >= 0)) {
+  if (!(task.loss.smoothness >= 0)) {
     return absl::InvalidArgumentError("the smoothness must not be negative");
   }
   if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
@@ -94,16 +95,16 @@ absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
         absl::StrCat(Plural(options.stages, "stage"), options.stages == 1 ? " has " : " have ",
                      Plural(options.stages - 1, "cut"), ", not ", options.cuts.size()));
   }
-  if (options.loss.occlusion && !KnowsHiddenPixels(options.loss.kind)) {
+  if (task.loss.occlusion && !KnowsHiddenPixels(task.loss.kind)) {
     return absl::InvalidArgumentError(
         "occlusion is for the losses relative, census and ssim: the others are as they were "
         "published");
   }
-  if (options.next_frame && options.loss.occlusion) {
+  if (task.next_frame && task.loss.occlusion) {
     return absl::InvalidArgumentError(
         "occlusion needs the flow there and back of one pair: not for the next frame");
   }
-  if (options.schedule == "local") return CheckLocal(options, input.level_begins);
+  if (options.schedule == "local") return CheckLocal(options, task.network, input.level_begins);
   return absl::OkStatus();
 }
 

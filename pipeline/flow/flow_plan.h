@@ -3,10 +3,12 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pipeline/learner/flow_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
+#include "pipeline/learner/learner_options.h"
 #include "pipeline/nn/layer.h"
 #include "pipeline/plan/cuts.h"
 #include "pipeline/plan/stage_cost.h"
@@ -31,7 +33,9 @@ struct PlannedFlow {
   std::optional<ForARate> for_a_rate = {};
 };
 
-/// Takes a few seconds. Fails as MakeFlowLearner().
-[[nodiscard]] absl::StatusOr<PlannedFlow> PlanFlow(const FlowLearnerOptions& options);
+/// Takes a few seconds. Fails as MakeFlowLearner(), and with CANCELLED once `stop` is requested.
+[[nodiscard]] absl::StatusOr<PlannedFlow> PlanFlow(const LearnerOptions& options,
+                                                   const FlowTaskOptions& task,
+                                                   const std::stop_token& stop = {});
 
 }  // namespace millrace::pipeline

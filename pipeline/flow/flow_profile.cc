@@ -16,39 +16,39 @@
 
 namespace millrace::pipeline {
 
-absl::StatusOr<LayerChain> OpenFlowChain(const FlowLearnerOptions& options) {
+absl::StatusOr<LayerChain> OpenFlowChain(const LearnerOptions& options,
+                                         const FlowTaskOptions& task) {
   MILLRACE_ASSIGN_OR_RETURN(
       OpenedNetwork opened,
-      OpenFlowNetwork({.name = options.network, .seed = options.seed, .pairs = PairsFor(options)},
+      OpenFlowNetwork({.name = task.network, .seed = options.seed, .pairs = PairsFor(task)},
                       options.width, options.height));
-  opened.chain.precision = options.precision;
+  opened.chain.precision = task.precision;
   if (!options.weights.empty()) {
     MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, opened.chain));
   }
   return std::move(opened.chain);
 }
 
-absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs,
+absl::StatusOr<ProfiledFlow> ProfileFlow(const LearnerOptions& options, const FlowTaskOptions& task,
+                                         int runs, const std::stop_token& stop,
                                          std::function<void(int, int)> on_sample) {
   // Before any other LibTorch call; see ChooseDevices().
   MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(choice.names));
-  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
+  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(task.network));
   ProfiledFlow flow;
-  MILLRACE_ASSIGN_OR_RETURN(flow.chain, OpenFlowChain(options));
+  MILLRACE_ASSIGN_OR_RETURN(flow.chain, OpenFlowChain(options, task));
   at::set_num_threads(options.threads_per_stage);
   const at::Tensor input =
-      at::rand({PictureCount(PairsFor(options)), shape.channels, options.height, options.width},
+      at::rand({PictureCount(PairsFor(task)), shape.channels, options.height, options.width},
                at::make_generator<at::CPUGeneratorImpl>(options.seed));
-  flow.costs = ProfileLayers(flow.chain, input,
-                             [&](const at::Tensor& output) {
-                               return LossFor(options, input.to(output.device()), output).objective;
-                             },
-                             {.runs = runs,
-                              .device = devices.front(),
-                              .on_sample = std::move(on_sample),
-                              .stop = options.stop});
-  if (options.stop.stop_requested()) {
+  flow.costs = ProfileLayers(
+      flow.chain, input,
+      [&](const at::Tensor& output) {
+        return LossFor(task, input.to(output.device()), output).objective;
+      },
+      {.runs = runs, .device = devices.front(), .on_sample = std::move(on_sample), .stop = stop});
+  if (stop.stop_requested()) {
     return absl::CancelledError("stopped while the layers were measured");
   }
   return flow;

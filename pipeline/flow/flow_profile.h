@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 
 #include "absl/status/statusor.h"
-#include "pipeline/learner/flow_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
+#include "pipeline/learner/learner_options.h"
 #include "pipeline/nn/layer.h"
 #include "pipeline/planner/layer_profile.h"
 
@@ -17,14 +19,15 @@ struct ProfiledFlow {
 
 /// The network that the options name, with their weights. Fails as MakeFlowLearner() for bad
 /// weights. REQUIRES: MakeFlowLearner() accepts the size.
-[[nodiscard]] absl::StatusOr<LayerChain> OpenFlowChain(const FlowLearnerOptions& options);
+[[nodiscard]] absl::StatusOr<LayerChain> OpenFlowChain(const LearnerOptions& options,
+                                                       const FlowTaskOptions& task);
 
 /// Builds the network with its weights and times `runs` samples of noise on the calling thread.
 /// Sets that thread's LibTorch threads to options.threads_per_stage. `on_sample`: see
-/// ProfileOptions. Fails as MakeFlowLearner() for bad weights, and with CANCELLED once options.stop
-/// is requested. REQUIRES: MakeFlowLearner() accepts the size; runs > 0.
+/// ProfileOptions. Fails as MakeFlowLearner() for bad weights, and with CANCELLED once `stop` is
+/// requested. REQUIRES: MakeFlowLearner() accepts the size; runs > 0.
 [[nodiscard]] absl::StatusOr<ProfiledFlow> ProfileFlow(
-    const FlowLearnerOptions& options, int runs,
-    std::function<void(int done, int all)> on_sample = {});
+    const LearnerOptions& options, const FlowTaskOptions& task, int runs,
+    const std::stop_token& stop = {}, std::function<void(int done, int all)> on_sample = {});
 
 }  // namespace millrace::pipeline

@@ -4,22 +4,21 @@
 
 namespace millrace::pipeline {
 
-std::string FlowTaskInWords(const FlowLearnerOptions& options) {
-  return options.next_frame ? "the next frame" : "optical flow";
+std::string FlowTaskInWords(bool next_frame) {
+  return next_frame ? "the next frame" : "optical flow";
 }
 
-PicturePairs PairsFor(const FlowLearnerOptions& options) {
-  return options.next_frame ? PicturePairs::kInTurn : PairsJudged(options.loss);
+PicturePairs PairsFor(const FlowTaskOptions& task) {
+  return task.next_frame ? PicturePairs::kInTurn : PairsJudged(task.loss);
 }
 
-FlowLoss LossFor(const FlowLearnerOptions& options, const at::Tensor& pictures,
-                 const at::Tensor& flow) {
-  return options.next_frame ? ComputeNextFrameLoss(pictures, flow, options.loss)
-                            : ComputeFlowLoss(pictures, flow, options.loss);
+FlowLoss LossFor(const FlowTaskOptions& task, const at::Tensor& pictures, const at::Tensor& flow) {
+  return task.next_frame ? ComputeNextFrameLoss(pictures, flow, task.loss)
+                         : ComputeFlowLoss(pictures, flow, task.loss);
 }
 
-at::Tensor PredictedFlow(const FlowLearnerOptions& options, const at::Tensor& flow) {
-  return flow.narrow(0, options.next_frame ? 1 : 0, 1);
+at::Tensor PredictedFlow(const at::Tensor& flow, bool next_frame) {
+  return flow.narrow(0, next_frame ? 1 : 0, 1);
 }
 
 }  // namespace millrace::pipeline

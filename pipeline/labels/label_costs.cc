@@ -13,13 +13,15 @@
 
 namespace millrace::pipeline {
 
-absl::StatusOr<NetworkProfile> MeasureLabelNetwork(const LabelLearnerOptions& learner,
+absl::StatusOr<NetworkProfile> MeasureLabelNetwork(const LearnerOptions& learner,
+                                                   const LabelTaskOptions& task,
                                                    const LabelCostOptions& options) {
   try {
     at::set_num_threads(std::max(1, learner.threads_per_stage));
-    MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(learner));
-    std::vector<std::int64_t> shape = learner.sample_shape;
-    shape.insert(shape.begin(), learner.window);
+    MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened,
+                              OpenLabelNetwork(learner, task, options.stop));
+    std::vector<std::int64_t> shape = SampleShape(learner, task);
+    shape.insert(shape.begin(), task.window);
     NetworkProfile costs =
         ProfileLayers(opened.chain, at::zeros(shape),
                       [](const at::Tensor& output) { return output.square().mean(); },

@@ -5,7 +5,8 @@
 #include <stop_token>
 
 #include "absl/status/statusor.h"
-#include "pipeline/learner/label_learner_options.h"
+#include "pipeline/learner/label_task_options.h"
+#include "pipeline/learner/learner_options.h"
 #include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
@@ -20,9 +21,10 @@ struct LabelCostOptions {
 };
 
 /// Builds the network and times each layer on a window of samples, with the threads of one stage. A
-/// copy costs nothing, because threads pass tensors without one. Fails as MakeLabelLearner(), and
+/// copy costs nothing, because threads pass tensors without one. Fails as OpenLabelNetwork(), and
 /// with CANCELLED once a stop is requested.
-[[nodiscard]] absl::StatusOr<NetworkProfile> MeasureLabelNetwork(const LabelLearnerOptions& learner,
+[[nodiscard]] absl::StatusOr<NetworkProfile> MeasureLabelNetwork(const LearnerOptions& learner,
+                                                                 const LabelTaskOptions& task,
                                                                  const LabelCostOptions& options);
 
 }  // namespace millrace::pipeline

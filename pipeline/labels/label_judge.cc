@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -33,9 +34,17 @@ bool AllFinite(std::span<const float> values) {
   return std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
 }
 
-int BestClassOf(const std::vector<float>& outputs, LabelTask task) {
-  if (task != LabelTask::kClassification) return -1;
-  return static_cast<int>(std::ranges::max_element(outputs) - outputs.begin());
+void SetOutputs(std::vector<float> outputs, LabelTask task, ModelPrediction& prediction) {
+  if (task == LabelTask::kClassification) {
+    prediction.best_class = static_cast<int>(std::ranges::max_element(outputs) - outputs.begin());
+  }
+  prediction.finite = AllFinite(outputs) && std::isfinite(prediction.loss);
+  prediction.outputs = std::make_shared<const std::vector<float>>(std::move(outputs));
+  if (prediction.labelled == 0) {
+    prediction.skipped = SkipReason::kUnlabelled;
+  } else if (!prediction.finite) {
+    prediction.skipped = SkipReason::kNonFinite;
+  }
 }
 
 std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task) {
@@ -61,13 +70,12 @@ std::int64_t StepsInFlight(const Phases& phases) {
   return most;
 }
 
-LabelJudge::LabelJudge(const LabelLearnerOptions& options, LateLabels& labels,
-                       OnLabelPrediction on_prediction, std::function<std::int64_t()> updates,
-                       OnLabelScore on_score)
-    : task_(options.task),
-      window_(options.window),
-      outputs_(options.outputs),
-      loss_(LossFor(options.task)),
+LabelJudge::LabelJudge(const LabelTaskOptions& task, LateLabels& labels, OnPrediction on_prediction,
+                       std::function<std::int64_t()> updates, OnLabelScore on_score)
+    : task_(task.task),
+      window_(task.window),
+      outputs_(task.outputs),
+      loss_(LossFor(task.task)),
       labels_(labels),
       on_prediction_(std::move(on_prediction)),
       updates_(std::move(updates)),
@@ -122,29 +130,30 @@ Judge LabelJudge::OfPredictions() {
 
 bool LabelJudge::Decide(const Judgement& made, const at::Tensor& loss) {
   const Labels labels = labels_.Labels(made.sample);
-  LabelPrediction prediction = PredictionOf(made, labels);
-  if (loss.defined()) prediction.loss = loss.item<float>();
-  prediction.finite = AllFinite(prediction.outputs) && std::isfinite(prediction.loss.value_or(0));
+  ModelPrediction prediction = PredictionOf(made, static_cast<int>(labels.size()), loss);
   if (on_score_) prediction.drift = on_score_(ScoreOf(made, labels, prediction));
-  on_prediction_(prediction);
-  return prediction.finite;
+  const bool finite = prediction.finite;
+  on_prediction_(std::move(prediction));
+  return finite;
 }
 
-LabelPrediction LabelJudge::PredictionOf(const Judgement& made, const Labels& labels) const {
-  LabelPrediction prediction{.sample = made.sample,
-                             .outputs = OutputsOf(made.output[made.sample % window_], task_),
-                             .labelled = static_cast<int>(labels.size()),
+ModelPrediction LabelJudge::PredictionOf(const Judgement& made, int labelled,
+                                         const at::Tensor& loss) const {
+  ModelPrediction prediction{.sample = made.sample,
+                             .flow = nullptr,
+                             .labelled = labelled,
+                             .loss = loss.defined() ? loss.item<float>() : 0,
                              .updates = updates_()};
-  prediction.best_class = BestClassOf(prediction.outputs, task_);
+  SetOutputs(OutputsOf(made.output[made.sample % window_], task_), task_, prediction);
   return prediction;
 }
 
 LabelScore LabelJudge::ScoreOf(const Judgement& made, const Labels& labels,
-                               const LabelPrediction& prediction) {
+                               const ModelPrediction& prediction) {
   LabelScore score{.sample = made.sample,
                    .labelled = prediction.labelled,
                    .finite = prediction.finite,
-                   .loss = prediction.loss.value_or(0)};
+                   .loss = prediction.loss};
   Labels fresh;
   std::ranges::copy_if(labels, std::back_inserter(fresh), &LateLabels::Labelled::fresh);
   if (!fresh.empty()) {

@@ -12,8 +12,9 @@
 #include "absl/status/status.h"
 #include "pipeline/decisions/late_labels.h"
 #include "pipeline/decisions/typical_value.h"
-#include "pipeline/labels/label_learner.h"
 #include "pipeline/labels/target_loss.h"
+#include "pipeline/learner/label_task_options.h"
+#include "pipeline/learner/learner.h"
 #include "pipeline/stages/judge.h"
 
 namespace millrace::pipeline {
@@ -21,8 +22,10 @@ namespace millrace::pipeline {
 /// The published form of outputs: probabilities, or values.
 [[nodiscard]] std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task);
 
-/// The most probable class; -1 for values. REQUIRES: `outputs` is not empty.
-[[nodiscard]] int BestClassOf(const std::vector<float>& outputs, LabelTask task);
+/// Sets the outputs of `prediction` and what follows from them, its `labelled` and its `loss`: the
+/// best class, whether it is finite, and why its step does not learn. REQUIRES: `outputs` is not
+/// empty.
+void SetOutputs(std::vector<float> outputs, LabelTask task, ModelPrediction& prediction);
 
 [[nodiscard]] bool AllFinite(std::span<const float> values);
 
@@ -54,9 +57,8 @@ class LabelJudge {
  public:
   /// `updates`: the last stage's update count, read at each prediction. `on_score` is called before
   /// the prediction is published; may be empty.
-  LabelJudge(const LabelLearnerOptions& options, LateLabels& labels,
-             OnLabelPrediction on_prediction, std::function<std::int64_t()> updates,
-             OnLabelScore on_score = {});
+  LabelJudge(const LabelTaskOptions& task, LateLabels& labels, OnPrediction on_prediction,
+             std::function<std::int64_t()> updates, OnLabelScore on_score = {});
 
   /// INVALID_ARGUMENT, naming `what`, unless its output for a window can be judged.
   [[nodiscard]] absl::Status CheckFits(const at::Tensor& output, const std::string& what) const;
@@ -74,16 +76,17 @@ class LabelJudge {
 
   [[nodiscard]] at::Tensor LossOf(const Labels& labels, const at::Tensor& output) const;
   [[nodiscard]] bool Decide(const Judgement& made, const at::Tensor& loss);
-  [[nodiscard]] LabelPrediction PredictionOf(const Judgement& made, const Labels& labels) const;
+  [[nodiscard]] ModelPrediction PredictionOf(const Judgement& made, int labelled,
+                                             const at::Tensor& loss) const;
   [[nodiscard]] LabelScore ScoreOf(const Judgement& made, const Labels& labels,
-                                   const LabelPrediction& prediction);
+                                   const ModelPrediction& prediction);
 
   const LabelTask task_;
   const int window_;
   const int outputs_;
   const TargetLoss loss_;
   LateLabels& labels_;
-  const OnLabelPrediction on_prediction_;
+  const OnPrediction on_prediction_;
   const std::function<std::int64_t()> updates_;
   const OnLabelScore on_score_;
   TypicalValue zeros_;  // For the last stage's thread: losses of zeros.

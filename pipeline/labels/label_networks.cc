@@ -1,9 +1,7 @@
 #include "pipeline/labels/label_networks.h"
 
 #include <cmath>
-#include <functional>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -17,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "pipeline/labels/label_learner.h"
 #include "pipeline/nn/torchscript_chain.h"
 #include "pipeline/nn/unit_layers.h"
 #include "pipeline/nn/weights_file.h"
@@ -58,17 +55,15 @@ class LinearLayer final : public NamedLayer {
   std::vector<at::Tensor> parameters_;
 };
 
-std::int64_t NumbersOf(const LabelLearnerOptions& options) {
-  return std::accumulate(options.sample_shape.begin(), options.sample_shape.end(), std::int64_t{1},
-                         std::multiplies<>());
-}
+using Shape = std::vector<std::int64_t>;
 
-LayerChain Mlp(const LabelLearnerOptions& options, at::Generator& random) {
-  std::int64_t inputs = NumbersOf(options);
+LayerChain Mlp(const LabelTaskOptions& task, const Shape& sample, const std::stop_token& stop,
+               at::Generator& random) {
+  std::int64_t inputs = NumbersOf(sample);
   LayerChain chain;
-  for (int i = 1; i <= options.layers && !options.stop.stop_requested(); ++i) {
-    const bool last = i == options.layers;
-    const std::int64_t outputs = last ? options.outputs : options.width;
+  for (int i = 1; i <= task.layers && !stop.stop_requested(); ++i) {
+    const bool last = i == task.layers;
+    const std::int64_t outputs = last ? task.outputs : task.width;
     chain.layers.push_back(std::make_unique<LinearLayer>(
         absl::StrCat("linear ", i),
         LinearLayer::Options{.inputs = inputs, .outputs = outputs, .relu = !last}, random));
@@ -82,126 +77,128 @@ bool Halves(int i, int convolutions) {
   return i > 1 && 3 * (i - 1) / convolutions != 3 * (i - 2) / convolutions;
 }
 
-LayerChain Convolutional(const LabelLearnerOptions& options, at::Generator& random) {
+LayerChain Convolutional(const LabelTaskOptions& task, const Shape& sample,
+                         const std::stop_token& stop, at::Generator& random) {
   LayerChain chain;
-  int channels = static_cast<int>(options.sample_shape[0]);
-  const int convolutions = options.layers - 1;
-  for (int i = 1; i <= convolutions && !options.stop.stop_requested(); ++i) {
+  int channels = static_cast<int>(sample[0]);
+  const int convolutions = task.layers - 1;
+  for (int i = 1; i <= convolutions && !stop.stop_requested(); ++i) {
     ConvolutionUnit unit(
-        {.inputs = channels, .outputs = options.width, .stride = Halves(i, convolutions) ? 2 : 1},
+        {.inputs = channels, .outputs = task.width, .stride = Halves(i, convolutions) ? 2 : 1},
         random);
     chain.layers.push_back(
         std::make_unique<ConvolutionLayer>(absl::StrCat("convolution ", i), std::move(unit)));
-    channels = options.width;
+    channels = task.width;
   }
   chain.layers.push_back(std::make_unique<LinearLayer>(
       "linear",
       LinearLayer::Options{
-          .inputs = channels, .outputs = options.outputs, .relu = false, .means = true},
+          .inputs = channels, .outputs = task.outputs, .relu = false, .means = true},
       random));
   return chain;
 }
 
-absl::Status CheckNetwork(const LabelLearnerOptions& options) {
-  if (options.layers < 2 || options.layers > 1000 || options.width < 1 || options.width > 65'536) {
+absl::Status CheckNetwork(const LabelTaskOptions& task, const Shape& sample) {
+  if (task.layers < 2 || task.layers > 1000 || task.width < 1 || task.width > 65'536) {
     return absl::InvalidArgumentError(absl::StrCat(
-        options.layers, " layers ", options.width,
+        task.layers, " layers ", task.width,
         " wide cannot be built; use 2 to 1000 layers, 1 to 65536 numbers or channels wide"));
   }
-  if (options.network == "mlp") return absl::OkStatus();
-  if (options.network == "convolutional" && options.sample_shape.size() == 3) {
+  if (task.network == "mlp") return absl::OkStatus();
+  if (task.network == "convolutional" && sample.size() == 3) {
     return absl::OkStatus();
   }
-  if (options.network == "convolutional") {
+  if (task.network == "convolutional") {
     return absl::InvalidArgumentError(
         "the network \"convolutional\" needs samples of channels, rows and columns");
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no network \"", options.network,
+      absl::StrCat("there is no network \"", task.network,
                    "\"; use one of: ", absl::StrJoin(LabelNetworkNames(), ", ")));
 }
 
-absl::StatusOr<LayerChain> Build(const LabelLearnerOptions& options) {
-  MILLRACE_RETURN_IF_ERROR(CheckNetwork(options));
+absl::StatusOr<LayerChain> Build(const LearnerOptions& options, const LabelTaskOptions& task,
+                                 const std::stop_token& stop) {
+  const Shape sample = SampleShape(options, task);
+  MILLRACE_RETURN_IF_ERROR(CheckNetwork(task, sample));
   at::Generator random = at::make_generator<at::CPUGeneratorImpl>(options.seed);
-  LayerChain chain =
-      options.network == "mlp" ? Mlp(options, random) : Convolutional(options, random);
-  if (options.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
+  LayerChain chain = task.network == "mlp" ? Mlp(task, sample, stop, random)
+                                           : Convolutional(task, sample, stop, random);
+  if (stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
   return chain;
 }
 
 constexpr double kBytesPerNumber = sizeof(float);
 
 /// A layer with `weights` numbers that makes `outputs` of `inputs` per sample, and its ReLU.
-LayerProfile Described(const LabelLearnerOptions& options, double weights, double inputs,
-                       double outputs) {
-  const double window = kBytesPerNumber * options.window;
+LayerProfile Described(int window_size, double weights, double inputs, double outputs) {
+  const double window = kBytesPerNumber * window_size;
   return {.name = {},
           .output_bytes = window * outputs,
           .weight_bytes = kBytesPerNumber * weights,
           .activation_bytes = window * (inputs + 2 * outputs)};
 }
 
-std::vector<LayerProfile> DescribeMlp(const LabelLearnerOptions& options) {
+std::vector<LayerProfile> DescribeMlp(const LabelTaskOptions& task, const Shape& sample) {
   std::vector<LayerProfile> layers;
-  auto inputs = static_cast<double>(NumbersOf(options));
-  for (int i = 1; i <= options.layers; ++i) {
-    const double outputs = i == options.layers ? options.outputs : options.width;
-    layers.push_back(Described(options, (inputs + 1) * outputs, inputs, outputs));
+  auto inputs = static_cast<double>(NumbersOf(sample));
+  for (int i = 1; i <= task.layers; ++i) {
+    const double outputs = i == task.layers ? task.outputs : task.width;
+    layers.push_back(Described(task.window, (inputs + 1) * outputs, inputs, outputs));
     inputs = outputs;
   }
   return layers;
 }
 
-std::vector<LayerProfile> DescribeConvolutional(const LabelLearnerOptions& options) {
+std::vector<LayerProfile> DescribeConvolutional(const LabelTaskOptions& task, const Shape& sample) {
   constexpr double kKernel = 9;
   std::vector<LayerProfile> layers;
-  auto channels = static_cast<double>(options.sample_shape[0]);
-  std::int64_t rows = options.sample_shape[1];
-  std::int64_t columns = options.sample_shape[2];
+  auto channels = static_cast<double>(sample[0]);
+  std::int64_t rows = sample[1];
+  std::int64_t columns = sample[2];
   double inputs = channels * static_cast<double>(rows * columns);
-  const int convolutions = options.layers - 1;
+  const int convolutions = task.layers - 1;
   for (int i = 1; i <= convolutions; ++i) {
     if (Halves(i, convolutions)) {
       rows = (rows + 1) / 2;
       columns = (columns + 1) / 2;
     }
-    const double outputs = options.width * static_cast<double>(rows * columns);
-    layers.push_back(Described(options, (kKernel * channels + 1) * options.width, inputs, outputs));
-    channels = options.width;
+    const double outputs = task.width * static_cast<double>(rows * columns);
+    layers.push_back(
+        Described(task.window, (kKernel * channels + 1) * task.width, inputs, outputs));
+    channels = task.width;
     inputs = outputs;
   }
-  layers.push_back(Described(options, (channels + 1) * options.outputs, inputs, options.outputs));
+  layers.push_back(Described(task.window, (channels + 1) * task.outputs, inputs, task.outputs));
   return layers;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<LayerProfile>> DescribeLabelNetwork(const LabelLearnerOptions& options) {
-  MILLRACE_RETURN_IF_ERROR(CheckNetwork(options));
-  return options.network == "mlp" ? DescribeMlp(options) : DescribeConvolutional(options);
+absl::StatusOr<std::vector<LayerProfile>> DescribeLabelNetwork(const LearnerOptions& options,
+                                                               const LabelTaskOptions& task) {
+  const Shape sample = SampleShape(options, task);
+  MILLRACE_RETURN_IF_ERROR(CheckNetwork(task, sample));
+  return task.network == "mlp" ? DescribeMlp(task, sample) : DescribeConvolutional(task, sample);
 }
 
-const std::vector<std::string>& LabelNetworkNames() {
-  static const std::vector<std::string> names = {"mlp", "convolutional"};
-  return names;
-}
-
-std::string TaskInWords(const LabelLearnerOptions& options) {
-  std::string task = options.task == LabelTask::kClassification ? "classification" : "regression";
-  for (std::size_t i = 0; i < options.classes.size(); ++i) {
-    absl::StrAppend(&task, i == 0 ? " of '" : ", '", options.classes[i], "'");
+std::string TaskInWords(const LabelTaskOptions& task) {
+  std::string words = task.task == LabelTask::kClassification ? "classification" : "regression";
+  for (std::size_t i = 0; i < task.classes.size(); ++i) {
+    absl::StrAppend(&words, i == 0 ? " of '" : ", '", task.classes[i], "'");
   }
-  return task;
+  return words;
 }
 
-absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LabelLearnerOptions& options) {
+absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LearnerOptions& options,
+                                               const LabelTaskOptions& task,
+                                               const std::stop_token& stop) {
   OpenedNetwork opened;
-  if (options.model.empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(opened.chain, Build(options));
+  if (task.model.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(opened.chain, Build(options, task, stop));
     opened.state = ParametersOf(opened.chain);
   } else {
-    MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(options.model));
+    MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(task.model));
     opened.state = file.state();
     opened.chain = std::move(file.chain);
   }

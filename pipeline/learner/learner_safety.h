@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,11 +41,6 @@ struct CheckpointOptions {
   int every = 1000;
   /// The number of newest checkpoints to keep, besides the best. At least 1.
   int keep = 3;
-  /// Called with the result of each attempt, from a thread of the learner. May be empty.
-  std::function<void(const CheckpointWritten&)> on_write = {};
-  /// Called for each checkpoint, from a thread of the learner. The checkpoint stores the position,
-  /// and Resumption returns it. May be empty.
-  std::function<SourcePosition()> position = {};
 };
 
 /// The checkpoints of a learner in this process.

@@ -54,7 +54,7 @@ std::string NameOf(const ExportOptions& options) {
 }
 
 absl::StatusOr<OpenedNetwork> Open(const ExportOptions& options) {
-  if (options.labels) return OpenLabelNetwork(*options.labels);
+  if (options.labels) return OpenLabelNetwork(options.learner, *options.labels);
   return OpenFlowNetwork({.name = options.network}, kTriedWidth, kTriedHeight);
 }
 

@@ -5,15 +5,17 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "pipeline/learner/label_learner_options.h"
+#include "pipeline/learner/label_task_options.h"
+#include "pipeline/learner/learner_options.h"
 
 namespace millrace::pipeline {
 
 struct ExportOptions {
   /// One of FlowNetworkNames(), or a file of a network (open_flow_network.h).
   std::string network = "flow";
-  /// Replaces `network`: a network that learns from labels.
-  std::optional<LabelLearnerOptions> labels = {};
+  /// Replaces `network`: a network that learns from labels, under the options of its learner.
+  std::optional<LabelTaskOptions> labels = {};
+  LearnerOptions learner = {};
   /// A stream's folder of checkpoints that no server uses at the moment; takes the newest intact
   /// one. May be empty.
   std::string checkpoints = {};

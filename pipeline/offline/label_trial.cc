@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "pipeline/labels/staged_label_learner.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -65,13 +66,14 @@ class LabelTrial {
   absl::StatusOr<LabelTrialResult> Run() {
     const auto start = std::chrono::steady_clock::now();
     MILLRACE_ASSIGN_OR_RETURN(
-        learner_, MakeLabelLearner(LearnerOptions(),
-                                   [this](const LabelPrediction& made) { OnPrediction(made); }));
+        learner_, StagedLabelLearner::Make(
+                      options_.learner, Task(),
+                      [this](const ModelPrediction& made) { OnPrediction(made); }, {}, Copies()));
     for (std::size_t n = 0; n < order_.size(); ++n) {
       std::optional<SampleLabel> label;
       if (options_.label_delay == 0) label = LabelOf(n);
       MILLRACE_RETURN_IF_ERROR(
-          learner_->Admit(data_.train.values(order_[n]), std::move(label)).status());
+          learner_->AdmitSample(data_.train.values(order_[n]), std::move(label)).status());
       if (options_.on_sample) options_.on_sample();
     }
     MILLRACE_RETURN_IF_ERROR(learner_->Drain());
@@ -88,18 +90,21 @@ class LabelTrial {
   }
 
  private:
-  LabelLearnerOptions LearnerOptions() {
-    LabelLearnerOptions learner = options_.learner;
-    learner.sample_shape = data_.train.shape;
-    learner.task = LabelTask::kClassification;
-    learner.outputs = data_.train.classes;
-    learner.copy_every = options_.score_every;
-    learner.on_copy = [this](std::int64_t sample, const LabelModel& model) {
-      TestScore score = ScoreOn(data_.test, model);
-      score.samples = sample + 1;
-      result_.along_the_way.push_back(score);
-    };
-    return learner;
+  [[nodiscard]] LabelTaskOptions Task() const {
+    LabelTaskOptions task = options_.task;
+    task.sample_shape = data_.train.shape;
+    task.task = LabelTask::kClassification;
+    task.outputs = data_.train.classes;
+    return task;
+  }
+
+  LabelCopies Copies() {
+    return {.every = options_.score_every,
+            .on_copy = [this](std::int64_t sample, const LabelModel& model) {
+              TestScore score = ScoreOn(data_.test, model);
+              score.samples = sample + 1;
+              result_.along_the_way.push_back(score);
+            }};
   }
 
   [[nodiscard]] std::optional<SampleLabel> LabelOf(std::size_t n) const {
@@ -108,7 +113,7 @@ class LabelTrial {
   }
 
   // On the last stage's thread.
-  void OnPrediction(const LabelPrediction& made) {
+  void OnPrediction(const ModelPrediction& made) {
     const auto n = static_cast<std::size_t>(made.sample);
     if (n < data_.train.count() && made.best_class == data_.train.labels[order_[n]]) ++right_;
     const auto delay = static_cast<std::size_t>(options_.label_delay);
@@ -126,7 +131,7 @@ class LabelTrial {
   std::vector<bool> has_label_;
   std::int64_t right_ = 0;
   LabelTrialResult result_;
-  std::unique_ptr<LabelLearner> learner_;  // Last, because its threads use the members above.
+  std::unique_ptr<StagedLabelLearner> learner_;  // Last, because its threads use the members above.
 };
 
 }  // namespace

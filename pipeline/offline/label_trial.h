@@ -8,13 +8,17 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/data/labelled_samples.h"
-#include "pipeline/labels/label_learner.h"
+#include "pipeline/decisions/late_labels.h"
+#include "pipeline/learner/label_task_options.h"
+#include "pipeline/learner/learner_options.h"
 
 namespace millrace::pipeline {
 
 struct LabelTrialOptions {
-  /// Its shape and outputs are those of the data. Its seed also determines the samples' order.
-  LabelLearnerOptions learner = {};
+  /// Its seed also determines the samples' order.
+  LearnerOptions learner = {};
+  /// Its shape and outputs are those of the data.
+  LabelTaskOptions task = {};
   /// The number of passes over the data, each in another order.
   int passes = 5;
   /// Scores the test samples after every n samples, besides at the end. 0: only at the end.
@@ -51,8 +55,8 @@ struct LabelTrialResult {
   double seconds = 0;
 };
 
-/// Fails as MakeLabelLearner() does, with INVALID_ARGUMENT for an option out of range, or with the
-/// failure of the pipeline. REQUIRES: both parts of `data` have samples.
+/// Fails as StagedLabelLearner::Make() does, with INVALID_ARGUMENT for an option out of range, or
+/// with the failure of the pipeline. REQUIRES: both parts of `data` have samples.
 [[nodiscard]] absl::StatusOr<LabelTrialResult> RunLabelTrial(const LabelTrialOptions& options,
                                                              const Split& data);
 

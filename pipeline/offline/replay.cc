@@ -77,7 +77,7 @@ class Replaying {
                                                  .threads_per_stage = options_.threads_per_stage,
                                                  .recorder = options_.recorder}));
     for (std::int64_t i = 0; i < samples_.count(); ++i) {
-      MILLRACE_RETURN_IF_ERROR(run->Admit(samples_.input(i)).status());
+      MILLRACE_RETURN_IF_ERROR(run->Admit([&] { return samples_.input(i); }).status());
     }
     MILLRACE_RETURN_IF_ERROR(run->Drain());
     ReplaySummary summary{

@@ -127,30 +127,30 @@ absl::StatusOr<double> NeedOf(const Layers& layers, const Use& use) {
 /// The costs of the networks' layers for a small picture, measured once for each network.
 class KnownNetworks {
  public:
-  absl::StatusOr<Layers> Of(const FlowLearnerOptions& small) ABSL_LOCKS_EXCLUDED(mu_) {
-    const std::string key =
-        absl::StrCat(small.network, " ", static_cast<int>(small.precision), " ",
-                     static_cast<int>(small.loss.kind), " ", small.loss.occlusion ? 1 : 0, " ",
-                     small.next_frame ? 1 : 0);
+  absl::StatusOr<Layers> Of(const LearnerOptions& small, const FlowTaskOptions& task,
+                            const std::stop_token& stop) ABSL_LOCKS_EXCLUDED(mu_) {
+    const std::string key = absl::StrCat(task.network, " ", static_cast<int>(task.precision), " ",
+                                         static_cast<int>(task.loss.kind), " ",
+                                         task.loss.occlusion ? 1 : 0, " ", task.next_frame ? 1 : 0);
     {
       const MutexLock lock(mu_);
       if (const auto found = known_.find(key); found != known_.end()) return found->second;
     }
-    MILLRACE_ASSIGN_OR_RETURN(Layers layers, Measure(small));
+    MILLRACE_ASSIGN_OR_RETURN(Layers layers, Measure(small, task, stop));
     const MutexLock lock(mu_);
     return known_[key] = std::move(layers);
   }
 
-  static absl::StatusOr<Layers> Measure(const FlowLearnerOptions& options) {
-    MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
-    MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, OpenFlowChain(options));
+  static absl::StatusOr<Layers> Measure(const LearnerOptions& options, const FlowTaskOptions& task,
+                                        const std::stop_token& stop) {
+    MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(task.network));
+    MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, OpenFlowChain(options, task));
     const at::Tensor input =
-        at::zeros({PictureCount(PairsFor(options)), shape.channels, options.height, options.width});
+        at::zeros({PictureCount(PairsFor(task)), shape.channels, options.height, options.width});
     Layers layers = MeasureMemory(
         chain, input,
-        [&](const at::Tensor& output) { return LossFor(options, input, output).objective; },
-        options.stop);
-    if (options.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
+        [&](const at::Tensor& output) { return LossFor(task, input, output).objective; }, stop);
+    if (stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
     return layers;
   }
 
@@ -159,14 +159,15 @@ class KnownNetworks {
   std::map<std::string, Layers> known_ ABSL_GUARDED_BY(mu_);
 };
 
-absl::StatusOr<Layers> LayersOf(FlowLearnerOptions options) {
+absl::StatusOr<Layers> LayersOf(LearnerOptions options, const FlowTaskOptions& task,
+                                const std::stop_token& stop) {
   static KnownNetworks known;
   options.weights.clear();
-  if (IsNetworkFile(options.network)) return KnownNetworks::Measure(options);
+  if (IsNetworkFile(task.network)) return KnownNetworks::Measure(options, task, stop);
   const double times = static_cast<double>(options.width) * options.height /
                        (static_cast<double>(kSmallSide) * kSmallSide);
   options.width = options.height = kSmallSide;
-  MILLRACE_ASSIGN_OR_RETURN(Layers layers, known.Of(options));
+  MILLRACE_ASSIGN_OR_RETURN(Layers layers, known.Of(options, task, stop));
   for (LayerProfile& layer : layers) {
     layer.activation_bytes *= times;
     layer.output_bytes *= times;
@@ -174,40 +175,39 @@ absl::StatusOr<Layers> LayersOf(FlowLearnerOptions options) {
   return layers;
 }
 
-// For "auto", the planner chooses stages and order; for "local", the levels define the cuts.
-Use UseOf(const FlowLearnerOptions& options) {
-  Use use{.stages = options.stages,
+Use UseOf(const LearnerOptions& options, const DivergenceOptions& divergence) {
+  return {.stages = options.stages,
           .cuts = options.cuts,
           .schedule = options.schedule,
-          .request = {.samples = options.samples, .switch_at = options.switch_at},
-          .unproven = Unproven(options.learning.divergence.window, options.copy_every),
-          .overhead = kOverheadOfFlow};
-  if (use.schedule == "auto") use.schedule = "one_f_one_b_star";
-  if (const auto recompute = RecomputeNamed(options.recompute); recompute.ok()) {
-    use.request.recompute = *recompute;
-  }
-  return use;
+          .request = options.request,
+          .kept_of_weights = KeptBy(options.optimizer),
+          .unproven = Unproven(divergence.window, options.copy_every)};
 }
 
-absl::StatusOr<double> FlowNeed(const FlowLearnerOptions& options) {
-  MILLRACE_RETURN_IF_ERROR(CheckFlowOptions(options));
+absl::StatusOr<double> FlowNeed(const LearnerOptions& options, const FlowTaskOptions& task,
+                                const std::stop_token& stop) {
+  MILLRACE_RETURN_IF_ERROR(CheckFlowOptions(options, task));
   MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
-  MILLRACE_ASSIGN_OR_RETURN(Layers layers, LayersOf(options));
+  MILLRACE_ASSIGN_OR_RETURN(Layers layers, LayersOf(options, task, stop));
   const bool on_gpu = std::ranges::any_of(
       choice.names, [](const std::string& name) { return name.rfind("cuda", 0) == 0; });
   for (LayerProfile& layer : layers) {
     if (on_gpu) layer.activation_bytes = layer.output_bytes = 0;
   }
-  return NeedOf(layers, UseOf(options));
+  Use use = UseOf(options, task.learning.divergence);
+  use.overhead = kOverheadOfFlow;
+  // For "auto", the planner chooses stages and order; for "local", the levels define the cuts.
+  if (use.schedule == "auto") use.schedule = "one_f_one_b_star";
+  return NeedOf(layers, use);
 }
 
-absl::StatusOr<Layers> LayersOf(const LabelLearnerOptions& options, const std::stop_token& stop) {
-  if (options.model.empty()) return DescribeLabelNetwork(options);
-  LabelLearnerOptions without_weights = options;
-  without_weights.weights.clear();
-  MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(without_weights));
-  std::vector<std::int64_t> shape = options.sample_shape;
-  shape.insert(shape.begin(), options.window);
+absl::StatusOr<Layers> LayersOf(LearnerOptions options, const LabelTaskOptions& task,
+                                const std::stop_token& stop) {
+  if (task.model.empty()) return DescribeLabelNetwork(options, task);
+  options.weights.clear();
+  MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(options, task));
+  std::vector<std::int64_t> shape = SampleShape(options, task);
+  shape.insert(shape.begin(), task.window);
   Layers layers = MeasureMemory(
       opened.chain, at::zeros(shape),
       [](const at::Tensor& output) { return output.square().mean(); }, stop);
@@ -215,24 +215,18 @@ absl::StatusOr<Layers> LayersOf(const LabelLearnerOptions& options, const std::s
   return layers;
 }
 
-absl::StatusOr<double> LabelNeed(const LabelStreamOptions& options) {
-  LabelLearnerOptions learner = options.learner;
-  learner.sample_shape = {options.grey ? 1 : 3, options.height, options.width};
-  const LabelSafety safety = learner.safety.value_or(LabelSafety());
-  MILLRACE_ASSIGN_OR_RETURN(const Layers layers, LayersOf(learner, options.stop));
-  return NeedOf(layers, {.stages = learner.stages,
-                         .cuts = learner.cuts,
-                         .schedule = learner.schedule,
-                         .request = learner.request,
-                         .kept_of_weights = KeptBy(learner.optimizer),
-                         .unproven = Unproven(safety.divergence.window, safety.copy_every)});
+absl::StatusOr<double> LabelNeed(const LearnerOptions& options, const LabelTaskOptions& task,
+                                 const std::stop_token& stop) {
+  MILLRACE_ASSIGN_OR_RETURN(const Layers layers, LayersOf(options, task, stop));
+  return NeedOf(layers, UseOf(options, task.divergence.value_or(kLabelDivergence)));
 }
 
-template <typename Options>
-absl::StatusOr<double> SayingWhatWasThrown(absl::StatusOr<double> (*reckon)(const Options&),
-                                           const Options& options) {
+template <typename Task>
+absl::StatusOr<double> SayingWhatWasThrown(
+    absl::StatusOr<double> (*reckon)(const LearnerOptions&, const Task&, const std::stop_token&),
+    const LearnerOptions& options, const Task& task, const std::stop_token& stop) {
   try {
-    return reckon(options);
+    return reckon(options, task, stop);
   } catch (const std::exception& e) {
     return absl::InvalidArgumentError(CauseLine(e.what()));
   }
@@ -240,12 +234,14 @@ absl::StatusOr<double> SayingWhatWasThrown(absl::StatusOr<double> (*reckon)(cons
 
 }  // namespace
 
-absl::StatusOr<double> MemoryNeedOf(const FlowLearnerOptions& options) {
-  return SayingWhatWasThrown(FlowNeed, options);
+absl::StatusOr<double> MemoryNeedOf(const LearnerOptions& options, const FlowTaskOptions& task,
+                                    const std::stop_token& stop) {
+  return SayingWhatWasThrown(FlowNeed, options, task, stop);
 }
 
-absl::StatusOr<double> MemoryNeedOf(const LabelStreamOptions& options) {
-  return SayingWhatWasThrown(LabelNeed, options);
+absl::StatusOr<double> MemoryNeedOf(const LearnerOptions& options, const LabelTaskOptions& task,
+                                    const std::stop_token& stop) {
+  return SayingWhatWasThrown(LabelNeed, options, task, stop);
 }
 
 }  // namespace millrace::pipeline

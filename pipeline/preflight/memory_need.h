@@ -9,9 +9,12 @@
 // LibTorch.
 #pragma once
 
+#include <stop_token>
+
 #include "absl/status/statusor.h"
-#include "pipeline/learner/flow_learner_options.h"
-#include "pipeline/learner/label_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
+#include "pipeline/learner/label_task_options.h"
+#include "pipeline/learner/learner_options.h"
 
 namespace millrace::pipeline {
 
@@ -19,11 +22,15 @@ namespace millrace::pipeline {
 /// memory. In fourteen measured learners, the estimate was between a sixth too low and a half too
 /// high. GPU memory is not counted. Takes about a tenth of a second, once for each network. A
 /// user's own network is loaded and run on one sample of its own size, which takes memory itself.
-/// Fails as MakeFlowLearner() does for a bad network, and with CANCELLED once options.stop is
+/// Fails as MakeFlowLearner() does for a bad network, and with CANCELLED once `stop` is
 /// requested. Thread-safe.
-[[nodiscard]] absl::StatusOr<double> MemoryNeedOf(const FlowLearnerOptions& options);
+[[nodiscard]] absl::StatusOr<double> MemoryNeedOf(const LearnerOptions& options,
+                                                  const FlowTaskOptions& task,
+                                                  const std::stop_token& stop = {});
 
-/// The same for MakeLabelStreamLearner(). A network named in the options is not built.
-[[nodiscard]] absl::StatusOr<double> MemoryNeedOf(const LabelStreamOptions& options);
+/// The same for MakeLabelLearner(). A network named in the options is not built.
+[[nodiscard]] absl::StatusOr<double> MemoryNeedOf(const LearnerOptions& options,
+                                                  const LabelTaskOptions& task,
+                                                  const std::stop_token& stop = {});
 
 }  // namespace millrace::pipeline

@@ -12,8 +12,8 @@
 #include "pipeline/flow/flow_options.h"
 #include "pipeline/flow/flow_profile.h"
 #include "pipeline/flow/flow_task.h"
-#include "pipeline/labels/label_learner.h"
 #include "pipeline/labels/label_networks.h"
+#include "pipeline/labels/staged_label_learner.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/nn/weights_file.h"
 #include "pipeline/planner/partition.h"
@@ -44,34 +44,27 @@ absl::StatusOr<Cuts> AnyCuts(int layers, int stages) {
   return BestCuts(std::vector<StageCost>(layers, {.forward = 1, .backward = 2}), stages);
 }
 
-struct WantedStages {
-  int stages = 1;
-  Cuts cuts;
-  std::string schedule;
-  ScheduleRequest request;
-};
-
 // Ignores the period, because it depends on measured costs.
-void TryCut(const WantedStages& wanted, const LayerChain& chain, Problems& problems) {
+void TryCut(const LearnerOptions& options, const LayerChain& chain, Problems& problems) {
   const int layers = static_cast<int>(chain.layers.size());
-  Cuts cuts = wanted.cuts;
+  Cuts cuts = options.cuts;
   if (!cuts.empty()) {
     if (!Holds(
             LearnerPart::kCuts, [&] { return CheckCuts(cuts, layers); }, problems))
       return;
   } else {
     const auto cut = [&]() -> absl::Status {
-      MILLRACE_ASSIGN_OR_RETURN(cuts, AnyCuts(layers, wanted.stages));
+      MILLRACE_ASSIGN_OR_RETURN(cuts, AnyCuts(layers, options.stages));
       return absl::OkStatus();
     };
     if (!Holds(LearnerPart::kStages, cut, problems)) return;
   }
-  ScheduleRequest request = wanted.request;
+  ScheduleRequest request = options.request;
   request.shape = ShapeOf(chain, cuts);
   request.costs.assign(cuts.size() + 1, {.forward = 1, .backward = 2, .update = 0});
   request.period = 0;
   Holds(
-      LearnerPart::kSchedule, [&] { return MakePhases(wanted.schedule, request).status(); },
+      LearnerPart::kSchedule, [&] { return MakePhases(options.schedule, request).status(); },
       problems);
 }
 
@@ -93,33 +86,21 @@ void FindWeights(const std::string& weights, Problems& problems) {
       [&] { return NamingFile(RegularFile::Open(weights).status(), weights); }, problems);
 }
 
-FlowLearnerOptions WithoutWeights(FlowLearnerOptions options) {
+LearnerOptions WithoutWeights(LearnerOptions options) {
   options.weights.clear();
   return options;
 }
 
-// For "auto", the planner chooses stages and cuts; for "local", the levels define the cuts.
-void TryFlowStages(const FlowLearnerOptions& options, const LayerChain& chain, Problems& problems) {
-  if (options.schedule == "auto" || options.schedule == "local") return;
-  WantedStages wanted{.stages = options.stages,
-                      .cuts = options.cuts,
-                      .schedule = options.schedule,
-                      .request = {.samples = options.samples, .switch_at = options.switch_at}};
-  if (const auto recompute = RecomputeNamed(options.recompute); recompute.ok()) {
-    wanted.request.recompute = *recompute;
-  }
-  TryCut(wanted, chain, problems);
-}
-
 }  // namespace
 
-std::vector<LearnerProblem> TryFlowLearner(const FlowLearnerOptions& options) {
+std::vector<LearnerProblem> TryFlowLearner(const LearnerOptions& options,
+                                           const FlowTaskOptions& task) {
   Problems problems;
   Holds(
-      LearnerPart::kSchedule, [&] { return CheckFlowOptions(options); }, problems);
+      LearnerPart::kSchedule, [&] { return CheckFlowOptions(options, task); }, problems);
   LayerChain chain;
   const auto open = [&]() -> absl::Status {
-    MILLRACE_ASSIGN_OR_RETURN(chain, OpenFlowChain(WithoutWeights(options)));
+    MILLRACE_ASSIGN_OR_RETURN(chain, OpenFlowChain(WithoutWeights(options), task));
     return absl::OkStatus();
   };
   if (!Holds(LearnerPart::kNetwork, open, problems)) {
@@ -128,49 +109,47 @@ std::vector<LearnerProblem> TryFlowLearner(const FlowLearnerOptions& options) {
   }
   Holds(
       LearnerPart::kWeights, [&] { return TryWeights(options.weights, chain); }, problems);
-  TryFlowStages(options, chain, problems);
-  TryCheckpoints(
-      {.checkpoints = options.checkpoints, .task = FlowTaskInWords(options), .seed = options.seed},
-      chain, problems);
+  // For "auto", the planner chooses stages and cuts; for "local", the levels define the cuts.
+  if (options.schedule != "auto" && options.schedule != "local") TryCut(options, chain, problems);
+  TryCheckpoints({.checkpoints = options.checkpoints,
+                  .task = FlowTaskInWords(task.next_frame),
+                  .seed = options.seed},
+                 chain, problems);
   return problems;
 }
 
-std::vector<LearnerProblem> TryLabelStreamLearner(const LabelStreamOptions& options) {
+std::vector<LearnerProblem> TryLabelLearner(const LearnerOptions& options,
+                                            const LabelTaskOptions& task) {
   Problems problems;
-  LabelLearnerOptions learner = options.learner;
-  learner.sample_shape = {options.grey ? 1 : 3, options.height, options.width};
-  learner.request.period = 0;
-  learner.weights.clear();
-  CheckpointOptions checkpoints;
-  if (learner.safety) checkpoints = std::exchange(learner.safety->checkpoints, {});
+  LearnerOptions bare = WithoutWeights(options);
+  bare.request.period = 0;
+  bare.checkpoints = {};
   LayerChain chain;
   const auto open = [&]() -> absl::Status {
-    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork opened, OpenLabelNetwork(learner));
+    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork opened, OpenLabelNetwork(bare, task));
     chain = std::move(opened.chain);
     return absl::OkStatus();
   };
   if (!Holds(LearnerPart::kNetwork, open, problems)) {
-    FindWeights(options.learner.weights, problems);
+    FindWeights(options.weights, problems);
     return problems;
   }
   Holds(
-      LearnerPart::kWeights, [&] { return TryWeights(options.learner.weights, chain); }, problems);
+      LearnerPart::kWeights, [&] { return TryWeights(options.weights, chain); }, problems);
   const std::size_t before = problems.size();
-  TryCut({.stages = learner.stages,
-          .cuts = learner.cuts,
-          .schedule = learner.schedule,
-          .request = learner.request},
-         chain, problems);
+  TryCut(options, chain, problems);
   // If the stages are possible, tries the whole learner on one sample.
   if (problems.size() == before) {
     Holds(
         LearnerPart::kNetwork,
-        [&] { return MakeLabelLearner(learner, [](const LabelPrediction&) {}).status(); },
+        [&] {
+          return StagedLabelLearner::Make(bare, task, [](const ModelPrediction&) {}).status();
+        },
         problems);
   }
   TryCheckpoints(
-      {.checkpoints = checkpoints, .task = TaskInWords(options.learner), .seed = learner.seed},
-      chain, problems);
+      {.checkpoints = options.checkpoints, .task = TaskInWords(task), .seed = options.seed}, chain,
+      problems);
   return problems;
 }
 

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "pipeline/learner/flow_learner_options.h"
-#include "pipeline/learner/label_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
+#include "pipeline/learner/label_task_options.h"
+#include "pipeline/learner/learner_options.h"
 
 namespace millrace::pipeline {
 
@@ -25,9 +26,11 @@ struct LearnerProblem {
 /// (ChooseDevices()) and checks that depend on measured costs. Opens the network, reads weights and
 /// the newest checkpoint, and changes nothing on disk. Skips the parts that cannot be checked
 /// because of a problem in another part.
-[[nodiscard]] std::vector<LearnerProblem> TryFlowLearner(const FlowLearnerOptions& options);
+[[nodiscard]] std::vector<LearnerProblem> TryFlowLearner(const LearnerOptions& options,
+                                                         const FlowTaskOptions& task);
 
-/// The same for MakeLabelStreamLearner().
-[[nodiscard]] std::vector<LearnerProblem> TryLabelStreamLearner(const LabelStreamOptions& options);
+/// The same for MakeLabelLearner().
+[[nodiscard]] std::vector<LearnerProblem> TryLabelLearner(const LearnerOptions& options,
+                                                          const LabelTaskOptions& task);
 
 }  // namespace millrace::pipeline

@@ -51,8 +51,9 @@ absl::StatusOr<std::unique_ptr<LastingLearning>> LastingLearning::Open(Options o
                                                                        const LayerChain& chain) {
   std::unique_ptr<LastingLearning> lasting(new LastingLearning(std::move(options)));
   if (!lasting->options_.checkpoints.folder.empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(lasting->checkpoints_,
-                              LearnerCheckpoints::Open(lasting->options_.checkpoints, chain));
+    MILLRACE_ASSIGN_OR_RETURN(
+        lasting->checkpoints_,
+        LearnerCheckpoints::Open(lasting->options_.checkpoints, lasting->options_.hooks, chain));
     lasting->newest_ = lasting->checkpoints_->TakeNewest();
     if (lasting->newest_) {
       MILLRACE_RETURN_IF_ERROR(
@@ -128,7 +129,7 @@ Checkpoint LastingLearning::CheckpointOf(GoodState kept) const {
   facts.learning.rate_scale = safe_->rate_share();
   facts.learning.roll_backs += before_.roll_backs;
   facts.learning.drifts += before_.drifts;
-  if (options_.checkpoints.position) facts.position = options_.checkpoints.position();
+  if (options_.hooks.position) facts.position = options_.hooks.position();
   return {.network = std::move(kept.state),
           .cuts = network_->cuts(),
           .score = kept.ratio,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "pipeline/learner/learner_hooks.h"
 #include "pipeline/learner/learner_safety.h"
 #include "pipeline/nn/layer.h"
 #include "pipeline/recovery/learner_checkpoints.h"
@@ -27,6 +28,7 @@ class LastingLearning {
     int copy_every = 100;
     /// Without a folder, no state outlives the process.
     CheckpointOptions checkpoints = {};
+    LearnerHooks hooks = {};
     /// The learning task, as text. Rejects checkpoints of another task.
     std::string task;
     /// The seed of all random numbers. Rejects checkpoints of another seed.

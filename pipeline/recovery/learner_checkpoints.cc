@@ -15,19 +15,20 @@
 namespace millrace::pipeline {
 
 absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> LearnerCheckpoints::Open(
-    const CheckpointOptions& options, const LayerChain& chain) {
+    const CheckpointOptions& options, const LearnerHooks& hooks, const LayerChain& chain) {
   MILLRACE_ASSIGN_OR_RETURN(
       Checkpoints checkpoints,
       Checkpoints::Open({.folder = options.folder, .keep = options.keep}, chain));
   MILLRACE_ASSIGN_OR_RETURN(Checkpoints::Found found, checkpoints.Read());
   checkpoints.SetRefusedAside(found);
   return std::unique_ptr<LearnerCheckpoints>(
-      new LearnerCheckpoints(options, std::move(checkpoints), std::move(found)));
+      new LearnerCheckpoints(options, hooks, std::move(checkpoints), std::move(found)));
 }
 
-LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, Checkpoints checkpoints,
-                                       Checkpoints::Found found)
+LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, const LearnerHooks& hooks,
+                                       Checkpoints checkpoints, Checkpoints::Found found)
     : options_(options),
+      hooks_(hooks),
       resumption_({.checkpoint = std::move(found.folder), .refused = std::move(found.refused)}),
       newest_(std::move(found.newest)),
       checkpoints_(std::move(checkpoints)) {
@@ -85,8 +86,8 @@ void LearnerCheckpoints::Work() {
     const std::chrono::nanoseconds begin = MonotonicClock().Now();
     const absl::Status written = Write(next->checkpoint);
     Note(sample, written, MonotonicClock().Now() - begin);
-    if (options_.on_write) {
-      options_.on_write(
+    if (hooks_.on_write) {
+      hooks_.on_write(
           {.status = written, .name = CheckpointName(sample), .answers = next->answers});
     }
   }

@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
+#include "pipeline/learner/learner_hooks.h"
 #include "pipeline/learner/learner_safety.h"
 #include "pipeline/recovery/checkpoints.h"
 
@@ -23,7 +24,7 @@ class LearnerCheckpoints {
   /// Opens the folder, reads its checkpoints, and sets aside the damaged ones. Fails as
   /// Checkpoints::Open() and Read() do.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> Open(
-      const CheckpointOptions& options, const LayerChain& chain);
+      const CheckpointOptions& options, const LearnerHooks& hooks, const LayerChain& chain);
 
   LearnerCheckpoints(const LearnerCheckpoints&) = delete;
   LearnerCheckpoints& operator=(const LearnerCheckpoints&) = delete;
@@ -50,8 +51,8 @@ class LearnerCheckpoints {
   [[nodiscard]] CheckpointFigures figures() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  LearnerCheckpoints(const CheckpointOptions& options, Checkpoints checkpoints,
-                     Checkpoints::Found found);
+  LearnerCheckpoints(const CheckpointOptions& options, const LearnerHooks& hooks,
+                     Checkpoints checkpoints, Checkpoints::Found found);
 
   /// A checkpoint to write, and the last request that it answers; 0: no request.
   struct Task {
@@ -70,6 +71,7 @@ class LearnerCheckpoints {
 
   // Constant after construction, except for the writer's thread.
   const CheckpointOptions options_;
+  const LearnerHooks hooks_;
   Resumption resumption_;
   std::optional<Checkpoint> newest_;
   Checkpoints checkpoints_;

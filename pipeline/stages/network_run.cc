@@ -1,5 +1,7 @@
 #include "pipeline/stages/network_run.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
+#include "pipeline/device/device_streams.h"
 #include "pipeline/nn/stage_buffers.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/stages/cost_profile.h"
@@ -39,6 +42,13 @@ absl::Status GoThrough(const FirstInput& first, bool all_judged, CheckOutput che
   return absl::OkStatus();
 }
 
+// Names the worker's thread, for ps, top and gdb. Threads that LibTorch starts from it inherit the
+// name.
+void PrepareWorker(int device, int threads) {
+  pthread_setname_np(pthread_self(), absl::StrCat("stage ", device + 1).c_str());
+  at::set_num_threads(threads);
+}
+
 }  // namespace
 
 absl::Status TryStages(const FirstInput& first, const std::string& schedule, CheckOutput check) {
@@ -64,9 +74,13 @@ absl::StatusOr<Phases> PlanStages(const FirstInput& first, const std::string& sc
 }
 
 absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
-  std::unique_ptr<NetworkRun> run(new NetworkRun(std::move(options.network)));
+  MakeDevices make_devices = MakeDeviceStreams(options.network.devices);
+  std::unique_ptr<NetworkRun> run(
+      new NetworkRun(std::move(options.network), std::move(options.on_switch)));
   StagedNetwork& network = run->network_;
-  std::vector<ObserveOperation> observers = {network.Observer()};
+  if (options.prepare) options.prepare(network);
+  std::vector<ObserveOperation> observers = std::move(options.observers);
+  observers.insert(observers.begin(), network.Observer());
   if (options.recorder != nullptr) {
     std::size_t devices = 0;
     for (const Phase& phase : options.phases) {
@@ -79,19 +93,19 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
       PhasedEngine::Start(
           {.phases = std::move(options.phases),
            .run = [&network](const Step& step) { return network.Run(step); },
-           .on_worker_start =
-               [threads = options.threads_per_stage](int) { at::set_num_threads(threads); },
-           .on_switch =
-               [&network, on_switch = std::move(options.on_switch)](const Phase& phase) {
-                 if (on_switch) on_switch();
-                 network.Switch(phase.plan, phase.first_sample);
-               },
-           .observers = std::move(observers)}));
+           .on_worker_start = [threads = options.threads_per_stage](
+                                  int device) { PrepareWorker(device, threads); },
+           .gate_costs = std::move(options.gate_costs),
+           .make_devices = std::move(make_devices),
+           .on_switch = [run = run.get()](
+                            const Phase& phase) { run->SwitchTo(phase, run->network_.cuts()); },
+           .observers = std::move(observers),
+           .clock = options.clock}));
   return run;
 }
 
-absl::StatusOr<std::int64_t> NetworkRun::Admit(const at::Tensor& input) {
-  return engine_->Admit([&](std::int64_t number) { network_.Admit(number, input); });
+absl::StatusOr<std::int64_t> NetworkRun::Admit(absl::FunctionRef<at::Tensor()> input) {
+  return engine_->Admit([&](std::int64_t number) { network_.Admit(number, input()); });
 }
 
 absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
@@ -99,6 +113,16 @@ absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idl
     network_.Switch(phase.plan, phase.first_sample);
     while_idle(network_);
   });
+}
+
+absl::Status NetworkRun::Switch(Plan plan, const Cuts& cuts, std::vector<StageCost> gate_costs) {
+  return engine_->Switch(std::move(plan), std::move(gate_costs),
+                         [&](const Phase& phase) { SwitchTo(phase, cuts); });
+}
+
+void NetworkRun::SwitchTo(const Phase& phase, const Cuts& cuts) {
+  if (on_switch_) on_switch_();
+  network_.Switch(phase.plan, phase.first_sample, cuts);
 }
 
 }  // namespace millrace::pipeline

@@ -1,17 +1,20 @@
 // A network that is cut into stages, planned, tried on its first input, and run by the engine. It
-// is the common part of all tasks that learn from a user's samples.
+// is the common part of all tasks.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "pipeline/engine/phased_engine.h"
 #include "pipeline/engine/run_history.h"
 #include "pipeline/schedules/schedules.h"
@@ -55,8 +58,17 @@ class NetworkRun {
     Phases phases;
     /// Threads inside an operation.
     int threads_per_stage = 1;
-    /// Called when a later phase begins, while no operation runs. May be empty.
+    /// Called with the network before the engine starts. It may call StagedNetwork::Restore(). May
+    /// be empty.
+    std::function<void(StagedNetwork&)> prepare = {};
+    /// Called when a later phase or another plan begins, while no operation runs. May be empty.
     std::function<void()> on_switch = {};
+    /// Costs of the stages in seconds: delays samples that would only wait. Empty: no gate.
+    std::vector<StageCost> gate_costs = {};
+    /// Observers of operations, beside the network's.
+    std::vector<ObserveOperation> observers = {};
+    /// Times the operations; outlives the run.
+    const Clock* clock = &MonotonicClock();
     /// Records when each operation ran. May be null. Outlives the run.
     RunHistory* recorder = nullptr;
   };
@@ -67,9 +79,9 @@ class NetworkRun {
   NetworkRun(const NetworkRun&) = delete;
   NetworkRun& operator=(const NetworkRun&) = delete;
 
-  /// Takes the next sample, waiting until the first stage has room, and returns its number. After a
-  /// failed operation, fails with its cause.
-  [[nodiscard]] absl::StatusOr<std::int64_t> Admit(const at::Tensor& input);
+  /// Takes the next sample, waiting until the first stage has room, and returns its number. `input`
+  /// makes the sample once there is room. After a failed operation, fails with its cause.
+  [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<at::Tensor()> input);
 
   /// Waits until a sample would be admitted at once. Fails as Admit() does.
   [[nodiscard]] absl::Status AwaitRoom() { return engine_->AwaitRoom(); }
@@ -77,6 +89,10 @@ class NetworkRun {
   /// Finishes all admitted samples, calls `while_idle`, and continues with the next sample.
   /// `while_idle` may call StagedNetwork::Restore(). Fails as Drain().
   absl::Status Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle);
+
+  /// Finishes all admitted samples, and continues with another plan, cuts and costs for the gate.
+  /// Discards later phases. Fails as PhasedEngine::Switch().
+  absl::Status Switch(Plan plan, const Cuts& cuts, std::vector<StageCost> gate_costs);
 
   /// Runs every operation whose inputs exist. No sample can be admitted afterwards.
   absl::Status Drain() { return engine_->Drain(); }
@@ -88,8 +104,12 @@ class NetworkRun {
   [[nodiscard]] StagedNetwork& network() { return network_; }
 
  private:
-  explicit NetworkRun(StagedNetwork::Options network) : network_(std::move(network)) {}
+  NetworkRun(StagedNetwork::Options network, std::function<void()> on_switch)
+      : on_switch_(std::move(on_switch)), network_(std::move(network)) {}
 
+  void SwitchTo(const Phase& phase, const Cuts& cuts);
+
+  const std::function<void()> on_switch_;
   StagedNetwork network_;
   std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use the network.
 };

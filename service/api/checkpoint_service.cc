@@ -9,7 +9,6 @@
 #include "base/status.h"
 #include "service/api/checkpoint_call.h"
 #include "service/api/checkpoint_download.h"
-#include "service/config/config_labels.h"
 #include "service/registry/checkpoints_of_stream.h"
 #include "service/wire/wire_checkpoint.h"
 
@@ -29,7 +28,7 @@ absl::StatusOr<std::string> PathOf(const StreamRegistry& streams, const std::str
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(stream));
   const StreamConfig config = served->config();
   MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
-  return absl::StrCat(FolderOf(config), "/", name);
+  return absl::StrCat(config.learner.checkpoints.folder, "/", name);
 }
 
 absl::StatusOr<CheckpointDownload::What> Downloaded(const StreamRegistry& streams,

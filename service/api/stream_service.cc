@@ -64,8 +64,7 @@ absl::StatusOr<v1::CreateStreamResponse> StreamService::Create(
   const auto rules = api_.rules->Now();
   MILLRACE_ASSIGN_OR_RETURN(StreamConfig config, ParseStreamEntry(entry, kField, rules->defaults));
   MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, rules->sources, "{}"));
-  config.learner.stop = config.source.stop = std::move(stop);
-  MILLRACE_ASSIGN_OR_RETURN(const SharedStream created, api_.changes->Create(config));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream created, api_.changes->Create(config, stop));
   LogChange(client, config.name, "added it");
   v1::CreateStreamResponse response;
   ToMessage(*created, *response.mutable_stream());
@@ -125,7 +124,6 @@ absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(
     return InvalidFields({{"config.name", "differs from 'stream'; a stream keeps its name"}});
   }
   MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, rules->sources, current));
-  config.learner.stop = config.source.stop = stop;
   MILLRACE_ASSIGN_OR_RETURN(
       const SharedStream updated,
       api_.changes->Update(

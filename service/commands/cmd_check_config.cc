@@ -24,16 +24,15 @@ std::string DescribeTask(const StreamConfig& stream) {
   if (IsOfLabels(stream.task)) {
     return absl::StrCat(DescribeLabels(stream), ", from ", DescribeOrigin(stream));
   }
-  const std::string task = stream.learner.next_frame ? "the next frame" : "optical flow";
+  const std::string task = stream.flow.next_frame ? "the next frame" : "optical flow";
   return absl::StrCat(stream.input_said ? DescribeFlow(stream) : task + " in the camera's shape",
                       ", from ", DescribeOrigin(stream));
 }
 
 /// The cost of a start from random weights; empty if the stream has weights.
 std::string DescribeColdStart(const StreamConfig& stream) {
-  const pipeline::FlowLearnerOptions& learner = stream.learner;
-  const bool cold = !IsOfLabels(stream.task) && learner.weights.empty() &&
-                    !pipeline::IsNetworkFile(learner.network);
+  const bool cold = !IsOfLabels(stream.task) && stream.learner.weights.empty() &&
+                    !pipeline::IsNetworkFile(stream.flow.network);
   return cold ? absl::StrCat("\n            ", std::string(kCostOfColdStart)) : "";
 }
 
@@ -45,12 +44,12 @@ std::string DescribeStages(const StreamConfig& stream) {
 
 std::string DescribeStream(const StreamConfig& stream) {
   const ingest::SourceOptions& source = stream.source;
-  const pipeline::FlowLearnerOptions& learner = stream.learner;
+  const pipeline::LearnerOptions& learner = stream.learner;
   return absl::StrCat(
       stream.name, "\n  source    ", ingest::WithoutCredentials(source.uri),
       source.loop ? ", looped" : "", source.as_camera ? ", as a camera" : "", "\n  learns    ",
-      DescribeTask(stream), ", learning rate ", learner.learning_rate, DescribeColdStart(stream),
-      "\n  plan      ", learner.schedule, ", ", DescribeStages(stream),
+      DescribeTask(stream), ", learning rate ", learner.optimizer.learning_rate,
+      DescribeColdStart(stream), "\n  plan      ", learner.schedule, ", ", DescribeStages(stream),
       learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured",
       learner.devices.empty() ? "" : ", on ", absl::StrJoin(learner.devices, ", "), "\n");
 }

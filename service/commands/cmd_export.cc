@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "service/config/config.h"
-#include "service/config/config_labels.h"
 #include "service/terminal/cli_exit_codes.h"
 
 namespace millrace::service {
@@ -35,12 +34,13 @@ absl::Status Complete(ExportArguments& arguments) {
   MILLRACE_ASSIGN_OR_RETURN(const StreamConfig stream, StreamNamed(arguments));
   pipeline::ExportOptions& weights = arguments.weights;
   if (IsOfLabels(stream.task)) {
-    weights.labels = stream.labels.learner;
-    weights.labels->weights.clear();  // Replaced by the checkpoint's weights.
+    weights.labels = stream.labels;
+    weights.learner = stream.learner;
+    weights.learner.weights.clear();  // Replaced by the checkpoint's weights.
   } else {
-    weights.network = stream.learner.network;
+    weights.network = stream.flow.network;
   }
-  weights.checkpoints = FolderOf(stream);
+  weights.checkpoints = stream.learner.checkpoints.folder;
   if (!weights.checkpoints.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the stream '", stream.name, "' keeps nothing of what it learns; set checkpoints.folder in ",

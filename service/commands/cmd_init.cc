@@ -108,12 +108,13 @@ std::string Described(const ingest::SourceFacts& facts) {
 /// Reports the expected rate for the camera on this machine, from the measured costs of the model's
 /// layers.
 absl::Status SayWhatToExpect(const StreamConfig& stream, double frames_per_second) {
-  pipeline::FlowLearnerOptions options = stream.learner;
-  MILLRACE_ASSIGN_OR_RETURN(const auto learner,
-                            pipeline::MakeFlowLearner(options, [](pipeline::ModelPrediction) {}));
+  const std::string& weights = stream.learner.weights;
+  MILLRACE_ASSIGN_OR_RETURN(
+      const auto learner,
+      pipeline::MakeFlowLearner(stream.learner, stream.flow, [](pipeline::ModelPrediction) {}));
   const auto description = learner->description();
   std::cout << "learns    " << DescribeFlow(stream) << ", from "
-            << (options.weights.empty() ? "random weights" : options.weights) << "\nplan      "
+            << (weights.empty() ? "random weights" : weights) << "\nplan      "
             << DescribePlan(*description) << " a frame, learning included\nexpect    "
             << DescribeExpectation(*description, frames_per_second,
                                    stream.source.max_frames_per_second)

@@ -57,10 +57,10 @@ absl::StatusOr<ConfigFile> LoadOrSayHow(const std::string& path) {
 /// Warns about random weights. A checkpoint, if one exists, replaces them.
 void WarnOfColdStart(const StreamConfig& config) {
   if (IsOfLabels(config.task) || !config.learner.weights.empty()) return;
-  if (pipeline::IsNetworkFile(config.learner.network)) return;
+  if (pipeline::IsNetworkFile(config.flow.network)) return;
   const LogAbout about(config.name);
   spdlog::warn("stream '{}': the network {} starts from random weights: {}", config.name,
-               config.learner.network, kCostOfColdStart);
+               config.flow.network, kCostOfColdStart);
 }
 
 /// A learner's construction measures the costs of its operations. Only one learner is measured at a
@@ -68,16 +68,17 @@ void WarnOfColdStart(const StreamConfig& config) {
 void MeasureInTurn(CameraStream::Options& options) {
   static Claims measuring;
   options.make_learner = [make = std::move(options.make_learner)](
-                             const pipeline::FlowLearnerOptions& learner,
-                             pipeline::OnPrediction call) mutable
+                             const StreamConfig& config, pipeline::OnPrediction call,
+                             const pipeline::LearnerHooks& hooks) mutable
       -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
-    MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim turn, measuring.Take("", learner.stop));
-    return make(learner, std::move(call));
+    MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim turn, measuring.Take("", hooks.stop));
+    return make(config, std::move(call), hooks);
   };
 }
 
 absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig& config,
-                                                              StreamObservers observers) {
+                                                              StreamObservers observers,
+                                                              const std::stop_token& stop) {
   CameraStream::Options options = RealStream(config);
   MeasureInTurn(options);
   options.observe = std::move(observers.observe);
@@ -93,7 +94,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
   WarnOfColdStart(config);
   const LogAbout about(config.name);
   spdlog::info("{}: measuring the layers and cutting the network", config.name);
-  return CameraStream::Start(std::move(options));
+  return CameraStream::Start(std::move(options), stop);
 }
 
 /// Relays signals' requests to the server while it exists. Signals are watched the whole time,

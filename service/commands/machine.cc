@@ -142,8 +142,8 @@ StreamConfig Fitted(const StreamConfig& stream) {
 }
 
 std::vector<pipeline::LearnerProblem> TryLearner(const StreamConfig& stream) {
-  return IsOfLabels(stream.task) ? pipeline::TryLabelStreamLearner(stream.labels)
-                                 : pipeline::TryFlowLearner(Fitted(stream).learner);
+  return IsOfLabels(stream.task) ? pipeline::TryLabelLearner(stream.learner, stream.labels)
+                                 : pipeline::TryFlowLearner(Fitted(stream).learner, stream.flow);
 }
 
 double MemoryOf(const StreamConfig& stream) {

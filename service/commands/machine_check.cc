@@ -131,7 +131,8 @@ class StreamCheck {
 
   void Look(const Machine& machine, MemoryCheck& memory) {
     LookAtSource(machine);
-    if (const std::string& folder = FolderOf(); !folder.empty() && Read("checkpoints.folder")) {
+    if (const std::string& folder = stream_.learner.checkpoints.folder;
+        !folder.empty() && Read("checkpoints.folder")) {
       Note("checkpoints.folder", machine.folder(folder));
     }
     // A stream of labels computes on the CPU, even if the defaults name devices.
@@ -173,12 +174,6 @@ class StreamCheck {
 
   void Note(std::string_view key, const absl::Status& status) {
     if (!status.ok()) problems_.AddToStream(number_, key, WithoutAdvice(status));
-  }
-
-  [[nodiscard]] const std::string& FolderOf() const {
-    const auto& safety = stream_.labels.learner.safety;
-    const bool labels = IsOfLabels(stream_.task) && safety;
-    return labels ? safety->checkpoints.folder : stream_.learner.checkpoints.folder;
   }
 
   const StreamConfig& stream_;

@@ -39,12 +39,13 @@ absl::StatusOr<StreamConfig> FindStream(const Config& config, const std::string&
 absl::StatusOr<pipeline::NetworkProfile> Measure(const StreamConfig& stream,
                                                  const std::function<void(int, int)>& show) {
   if (IsOfLabels(stream.task)) {
-    return pipeline::MeasureLabelNetwork(stream.labels.learner,
+    return pipeline::MeasureLabelNetwork(stream.learner, stream.labels,
                                          {.steps = kSamples, .on_step = show});
   }
   try {
-    MILLRACE_ASSIGN_OR_RETURN(pipeline::ProfiledFlow flow,
-                              pipeline::ProfileFlow(stream.learner, kSamples, show));
+    MILLRACE_ASSIGN_OR_RETURN(
+        pipeline::ProfiledFlow flow,
+        pipeline::ProfileFlow(stream.learner, stream.flow, kSamples, {}, show));
     return std::move(flow.costs);
   } catch (const std::exception& e) {
     return absl::InternalError(
@@ -53,9 +54,9 @@ absl::StatusOr<pipeline::NetworkProfile> Measure(const StreamConfig& stream,
 }
 
 /// The planned time between two samples; 0: as short as possible.
-double PeriodOf(const pipeline::FlowLearnerOptions& learner) {
+double PeriodOf(const pipeline::LearnerOptions& learner) {
   constexpr double kMsPerSecond = 1000;
-  if (learner.schedule != "auto") return learner.period_ms;
+  if (learner.schedule != "auto") return learner.request.period;
   return kMsPerSecond / learner.frames_per_second;
 }
 

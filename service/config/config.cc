@@ -17,7 +17,7 @@
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "service/config/config_file.h"
-#include "service/config/config_schema.h"
+#include "service/config/config_keys.h"
 #include "service/config/config_value.h"
 
 namespace millrace::service {

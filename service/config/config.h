@@ -1,6 +1,7 @@
 // The one configuration file: what `millrace serve` reads, checked in full before anything starts.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,8 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "ingest/source/source.h"
-#include "pipeline/learner/flow_learner_options.h"
-#include "pipeline/learner/label_learner_options.h"
+#include "pipeline/learner/flow_task_options.h"
+#include "pipeline/learner/label_task_options.h"
+#include "pipeline/learner/learner_options.h"
 #include "service/access/grpc_security.h"
 
 namespace millrace::service {
@@ -33,6 +35,8 @@ enum class Task { kFlow, kNextFrame, kClassification, kRegression };
 
 /// The largest number of stages of a schedule.
 inline constexpr int kMostStages = 8;
+/// The largest number of streams.
+inline constexpr std::size_t kMostStreams = 64;
 
 /// One camera and its learner.
 struct StreamConfig {
@@ -43,12 +47,12 @@ struct StreamConfig {
   Task task = Task::kFlow;
   /// Whether the file sets the size of the input.
   bool input_said = false;
-  /// A task of labels uses only the options that all learners share: the input's size, the learning
-  /// rate, the seed and the schedule.
-  pipeline::FlowLearnerOptions learner;
-  /// The complete options of a task of labels.
-  pipeline::LabelStreamOptions labels = {
-      .learner = {.network = "mlp", .layers = 4, .width = 64, .outputs = 0, .window = 64}};
+  pipeline::LearnerOptions learner;
+  /// The options of the tasks; the learner reads those of `task`. The others stay beside them: the
+  /// effective settings show every key, and the file's defaults are for streams of both kinds.
+  pipeline::FlowTaskOptions flow;
+  pipeline::LabelTaskOptions labels = {
+      .layers = 4, .outputs = 0, .window = 64, .divergence = pipeline::kLabelDivergence};
   ScoreConfig scores;
   /// The stream's entry as its author wrote it, as a JSON object.
   std::string entry = "{}";
@@ -61,12 +65,6 @@ struct StreamConfig {
   /// Whether the configuration file defines this stream. False if a client added it.
   bool of_file = false;
 };
-
-/// `stream` without its stop tokens, which are valid for one call only.
-[[nodiscard]] inline StreamConfig WithoutTokens(StreamConfig stream) {
-  stream.learner.stop = stream.source.stop = {};
-  return stream;
-}
 
 /// Limits on the streams that clients may add. Such a stream decides which addresses and files this
 /// machine opens.

@@ -16,8 +16,8 @@ int MostStagesHere() {
 }
 
 /// Whether a key is set that the kind auto does not support. Then the author means another kind.
-bool MeansStar(const pipeline::FlowLearnerOptions& learner) {
-  return !learner.cuts.empty() || learner.period_ms > 0 || learner.devices.size() > 1;
+bool MeansStar(const pipeline::LearnerOptions& learner) {
+  return !learner.cuts.empty() || learner.request.period > 0 || learner.devices.size() > 1;
 }
 
 }  // namespace
@@ -25,6 +25,7 @@ bool MeansStar(const pipeline::FlowLearnerOptions& learner) {
 void LeaveOpen(StreamConfig& defaults) {
   defaults.learner.schedule.clear();
   defaults.learner.stages = 0;
+  defaults.source.camera.isolate = true;
 }
 
 void ChooseKind(StreamConfig& stream) {
@@ -34,7 +35,7 @@ void ChooseKind(StreamConfig& stream) {
 }
 
 void ChooseStages(StreamConfig& stream) {
-  pipeline::FlowLearnerOptions& learner = stream.learner;
+  pipeline::LearnerOptions& learner = stream.learner;
   if (learner.stages > 0) return;
   constexpr int kUsual = 2;
   const auto cuts = static_cast<int>(learner.cuts.size());
@@ -42,15 +43,10 @@ void ChooseStages(StreamConfig& stream) {
 }
 
 void ChooseWeights(StreamConfig& stream) {
-  if (IsOfLabels(stream.task)) {
-    std::string& weights = stream.labels.learner.weights;
-    if (weights == kNoWeights) weights.clear();
-    return;
-  }
   std::string& weights = stream.learner.weights;
   if (weights == kNoWeights) {
     weights.clear();
-  } else if (weights.empty() && stream.learner.network == "flow") {
+  } else if (weights.empty() && !IsOfLabels(stream.task) && stream.flow.network == "flow") {
     weights = WarmStartWeights();
   }
 }

@@ -6,8 +6,8 @@
 
 namespace millrace::service {
 
-/// Clears the built-in defaults of the settings that this file chooses. Call it before a file is
-/// read.
+/// Sets the defaults of a file, before it is read: the settings that this file chooses are open,
+/// and cameras decode in their own process.
 void LeaveOpen(StreamConfig& defaults);
 
 /// Chooses `schedule.kind`: auto, unless other keys or the task exclude it.

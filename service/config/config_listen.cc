@@ -1,74 +1,91 @@
-#include "service/config/config_listen.h"
-
+// The section `listen`.
 #include <arpa/inet.h>
 
-#include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "service/config/config_checks.h"
+#include "service/config/config_keys.h"
 
 namespace millrace::service {
 namespace {
 
 using Value = ConfigValue;
+using Json = ConfigJson;
+using Target = ConfigTarget;
+using Names = std::vector<std::string>;
 
-constexpr bool kRequired = true;
-constexpr bool kOptional = false;
+constexpr WholeType kPort = {0, 65535};
 
-constexpr WholeRange kPort{0, 65535};
 // In the order of ControlFrom.
-constexpr std::array<std::string_view, 3> kControls = {"off", "loopback", "on"};
+const Names& Controls() {
+  static const Names names = {"off", "loopback", "on"};
+  return names;
+}
 
-void ReadAddress(const Value& value, Listen& listen) {
-  std::string address = listen.address;
-  value.Text(address);
+void SetAddress(const Value& at, const Json& value, const Target& target) {
+  const std::string address = value;
   in6_addr parsed;
   if (inet_pton(AF_INET, address.c_str(), &parsed) == 1 ||
       inet_pton(AF_INET6, address.c_str(), &parsed) == 1) {
-    listen.address = std::move(address);
+    target.config->listen.address = address;
   } else {
-    value.Wrong(absl::StrCat("is '", address,
-                             "'; it must be an IP address: 127.0.0.1 for this machine only, "
-                             "0.0.0.0 for every network"));
+    at.Wrong(absl::StrCat("is '", address,
+                          "'; it must be an IP address: 127.0.0.1 for this machine only, "
+                          "0.0.0.0 for every network"));
   }
 }
 
-void ReadControl(const Value& value, Listen& listen) {
-  std::string name(kControls.at(static_cast<std::size_t>(listen.security.control)));
-  value.OneOf(kControls, name);
-  listen.security.control =
-      static_cast<ControlFrom>(std::ranges::find(kControls, name) - kControls.begin());
-}
+GrpcSecurity& Security(const Target& target) { return target.config->listen.security; }
 
-constexpr ConfigKey<GrpcSecurity::Tls> kTlsKeys[] = {
-    {"certificate", kRequired,
-     [](const Value& v, GrpcSecurity::Tls& tls) { v.Path(tls.certificate); }},
-    {"key", kRequired, [](const Value& v, GrpcSecurity::Tls& tls) { v.Path(tls.key); }},
-    {"client_ca", kOptional, [](const Value& v, GrpcSecurity::Tls& tls) { v.Path(tls.client_ca); }},
+// The key `tls` explains them.
+constexpr ConfigKey kTlsKeys[] = {
+    {"certificate", PathType{},
+     Member([](auto& t) -> auto& { return Security(t).tls.certificate; }), "", ForTasks::kAll,
+     kRequired},
+    {"key", PathType{}, Member([](auto& t) -> auto& { return Security(t).tls.key; }), "",
+     ForTasks::kAll, kRequired},
+    {"client_ca", PathType{}, Member([](auto& t) -> auto& { return Security(t).tls.client_ca; })},
 };
 
-constexpr ConfigKey<Listen> kListenKeys[] = {
-    {"address", kOptional, ReadAddress},
-    {"grpc_port", kOptional, [](const Value& v, Listen& l) { v.Whole(kPort, l.grpc_port); }},
-    {"http_port", kOptional, [](const Value& v, Listen& l) { v.Whole(kPort, l.http_port); }},
-    {"metrics_port", kOptional, [](const Value& v, Listen& l) { v.Whole(kPort, l.metrics_port); }},
-    {"max_viewers", kOptional,
-     [](const Value& v, Listen& l) {
-       v.Whole({1, 1000}, l.max_viewers);
-     }},
-    {"connection_age_s", kOptional,
-     [](const Value& v, Listen& l) {
-       v.Whole({0, 1'000'000}, l.connection_age_s);
-     }},
-    {"tls", kOptional,
-     [](const Value& v, Listen& l) { v.Map<GrpcSecurity::Tls>(kTlsKeys, l.security.tls); }},
-    {"tokens_file", kOptional, [](const Value& v, Listen& l) { v.Path(l.security.tokens_file); }},
-    {"control", kOptional, ReadControl},
-    {"allow_plain_text", kOptional,
-     [](const Value& v, Listen& l) { v.Flag(l.security.allow_plain_text); }},
+constexpr ConfigKey kListenKeys[] = {
+    {"address",
+     TextType{},
+     {[](const Target& t) -> Json { return t.config->listen.address; }, SetAddress},
+     "127.0.0.1: only this machine can connect. 0.0.0.0: every network of this machine can. This "
+     "needs tls or allow_plain_text below: docs/security.md."},
+    {"grpc_port", kPort, Member([](auto& t) -> auto& { return t.config->listen.grpc_port; }),
+     "Predictions and states of the streams, for programs."},
+    {"http_port", kPort, Member([](auto& t) -> auto& { return t.config->listen.http_port; }),
+     "The live page, for browsers."},
+    {"metrics_port", kPort, Member([](auto& t) -> auto& { return t.config->listen.metrics_port; }),
+     "/metrics for Prometheus, and the probes /startupz, /healthz and /readyz."},
+    {"max_viewers", WholeType{1, 1000},
+     Member([](auto& t) -> auto& { return t.config->listen.max_viewers; }),
+     "The number of browsers that may watch the live page at the same time. The server refuses "
+     "further ones."},
+    {"connection_age_s", WholeType{0, 1'000'000},
+     Member([](auto& t) -> auto& { return t.config->listen.connection_age_s; }),
+     "The server ends a gRPC connection after this number of seconds. Clients reconnect, and "
+     "subscriptions resume. 0: never."},
+    {"tls",
+     SectionType{[]() -> ConfigKeys { return kTlsKeys; }},
+     {},
+     "Certificate and key, in PEM, for gRPC with TLS. With client_ca, each client must have a "
+     "certificate that an authority in this file has signed (mutual TLS). The server reads changed "
+     "files again."},
+    {"tokens_file", PathType{}, Member([](auto& t) -> auto& { return Security(t).tokens_file; }),
+     "A file of lines 'view TOKEN' and 'control TOKEN': each client must send a token. The server "
+     "reads a changed file again."},
+    {"control", ChoiceType{Controls},
+     Enumeration<Controls>([](auto& t) -> auto& { return Security(t).control; }),
+     "Who may call methods that change something, such as labels. loopback: this machine. on: all "
+     "clients. off: no client."},
+    {"allow_plain_text", FlagType{},
+     Member([](auto& t) -> auto& { return Security(t).allow_plain_text; }),
+     "true: other machines may connect in plain text. Then anybody may call gRPC (if it has no "
+     "tls), and see the live page and the metrics. false: the server refuses such an address "
+     "without tls. With tls, the page, the metrics and the probes stay on 127.0.0.1."},
 };
 
 void CheckPorts(const Value& root, const Listen& listen) {
@@ -77,7 +94,7 @@ void CheckPorts(const Value& root, const Listen& listen) {
        {std::pair("grpc_port", listen.grpc_port), std::pair("http_port", listen.http_port),
         std::pair("metrics_port", listen.metrics_port)}) {
     if (port == 0 || ports.insert(port).second) continue;
-    WrongAt(root, "listen", key, absl::StrCat("is ", port, ", which another port is already"));
+    root.WrongAt("listen", key, absl::StrCat("is ", port, ", which another port is already"));
   }
 }
 
@@ -85,19 +102,20 @@ void CheckPlainText(const Value& root, const Value& keys, const Listen& listen) 
   // A TLS section with an error is already reported; its author does not want plain text.
   if (keys.Find("tls") || IsLoopback(listen.address)) return;
   if (!listen.security.tokens_file.empty()) {
-    return WrongAt(root, "listen", "tokens_file",
-                   "needs `tls` beside it: tokens must not leave this machine in plain text");
+    return root.WrongAt("listen", "tokens_file",
+                        "needs `tls` beside it: tokens must not leave this machine in plain text");
   }
   if (listen.security.allow_plain_text) return;
-  WrongAt(root, "listen", "address",
-          absl::StrCat("is ", listen.address,
-                       ", beyond this machine, where gRPC would be plain text that everybody may "
-                       "call; add `tls`, or `allow_plain_text: true` in a network that you trust"));
+  root.WrongAt(
+      "listen", "address",
+      absl::StrCat("is ", listen.address,
+                   ", beyond this machine, where gRPC would be plain text that everybody may "
+                   "call; add `tls`, or `allow_plain_text: true` in a network that you trust"));
 }
 
 }  // namespace
 
-void ReadListen(const Value& value, Listen& listen) { value.Map<Listen>(kListenKeys, listen); }
+ConfigKeys ListenKeys() { return kListenKeys; }
 
 void CheckListen(const Value& root, const Listen& listen) {
   const std::optional<Value> keys = root.Find("listen");

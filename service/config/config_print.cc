@@ -15,22 +15,18 @@
 #include "absl/strings/str_replace.h"
 #include "ingest/source/source.h"
 #include "service/config/config_choices.h"
+#include "service/config/config_describer.h"
 #include "service/config/config_entry.h"
-#include "service/config/config_help.h"
-#include "service/config/config_schema.h"
-#include "service/config/config_shape.h"
-#include "service/config/config_value.h"
+#include "service/config/config_keys.h"
 
 namespace millrace::service {
 namespace {
 
-using Json = ConfigShape::Json;
+using Json = ConfigJson;
 
-ConfigShape Describe(Config config) {
-  ConfigShape shape;
-  ConfigErrors none;
-  ReadConfig(ConfigValue(shape, none), config);
-  return shape;
+/// The effective settings outside `streams`.
+Json FileValues(Config config) {
+  return ValuesOf(FileKeys(), {.config = &config, .stream = &config.defaults});
 }
 
 /// `value` without null values and empty objects.
@@ -53,7 +49,7 @@ Json Said(const Json& value) {
 std::vector<std::string> WrongKeys(const Json& file) {
   ConfigErrors errors;
   Config ignored;
-  ReadConfig(ConfigValue("the file", YAML::Load(ConfigShape::Dump(Said(file))), errors), ignored);
+  ReadConfig(ConfigValue("the file", YAML::Load(Dump(Said(file))), errors), ignored);
   std::vector<std::string> keys;
   for (const FieldViolation& wrong : errors.violations()) {
     keys.push_back("/" + absl::StrReplaceAll(wrong.field, {{".", "/"}, {"[", "/"}, {"]", ""}}));
@@ -94,7 +90,7 @@ bool IsPlain(const std::string& text) {
 
 std::string InYaml(const Json& value) {
   if (value.is_string() && IsPlain(value)) return value;
-  if (!value.is_array()) return ConfigShape::Dump(value);
+  if (!value.is_array()) return Dump(value);
   return absl::StrCat(
       "[",
       absl::StrJoin(value, ", ",
@@ -138,7 +134,7 @@ void Write(const Json& map, std::size_t indent, std::string& out) {
 }  // namespace
 
 std::string PrintConfig(const Config& config) {
-  Json file = Describe(config).now;
+  Json file = FileValues(config);
   file["version"] = 1;
   file["streams"] = Json::array();
   for (const StreamConfig& stream : config.streams) {
@@ -157,14 +153,12 @@ std::string ConfigJsonSchema() {
                  {"title", "Configuration of Millrace"}};
   Config open;
   LeaveOpen(open.defaults);
-  schema.update(Describe(open).schema);
-  ExplainKeys(SampleConfig(), schema);
-  return ConfigShape::Dump(schema, 2) + "\n";
+  schema.update(SchemaOf(FileKeys(), {.config = &open, .stream = &open.defaults}));
+  return Dump(schema, 2) + "\n";
 }
 
 std::vector<std::string> ChangedKeys(const Config& before, const Config& after) {
-  return DifferingKeys(ConfigShape::Dump(Describe(before).now),
-                       ConfigShape::Dump(Describe(after).now));
+  return DifferingKeys(Dump(FileValues(before)), Dump(FileValues(after)));
 }
 
 }  // namespace millrace::service

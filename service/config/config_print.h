@@ -1,6 +1,6 @@
 // Prints the effective configuration with every default, and the JSON schema.
 //
-// Both are generated from the tables that read the configuration (config_shape.h).
+// Both are generated from the tables that read the configuration (config_describer.h).
 #pragma once
 
 #include <string>

@@ -1,33 +1,41 @@
-#include "service/config/config_source.h"
-
+// The section `source`: where a stream's frames come from.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "ingest/source/camera_uri.h"
 #include "ingest/source/login.h"
 #include "ingest/source/uri.h"
-#include "service/config/config_checks.h"
+#include "service/config/config_keys.h"
 
 namespace millrace::service {
 namespace {
 
 using Value = ConfigValue;
-using Key = ConfigKey<StreamConfig>;
+using Json = ConfigJson;
+using Target = ConfigTarget;
+using Names = std::vector<std::string>;
 using std::chrono::milliseconds;
 
-constexpr bool kRequired = true;
-constexpr bool kOptional = false;
+const Names& Transports() {
+  static const Names names = {"tcp", "udp", "auto"};
+  return names;
+}
 
-constexpr std::array<std::string_view, 3> kTransports = {"tcp", "udp", "auto"};
 // In the order of WhenFull.
-constexpr std::array<std::string_view, 3> kQueuePolicies = {"drop_oldest", "drop_newest", "block"};
-constexpr std::array<std::string_view, 3> kHardwareDecodes = {"auto", "require", "off"};
+const Names& QueuePolicies() {
+  static const Names names = {"drop_oldest", "drop_newest", "block"};
+  return names;
+}
+
+const Names& HardwareDecodes() {
+  static const Names names = {"auto", "require", "off"};
+  return names;
+}
+
 // Keys for RTSP cameras only.
 constexpr std::array<std::string_view, 6> kRtspKeys = {"transport",     "latency_ms",   "user",
                                                        "password_file", "password_env", "isolate"};
@@ -51,105 +59,115 @@ std::string InFolder(const Value& value, const ingest::Uri& uri, const std::stri
                       absl::StrReplaceAll(folder, {{"%", "%25"}}), uri.rest);
 }
 
-void ReadUri(const Value& value, StreamConfig& stream) {
-  std::string text = stream.source.uri;
-  value.Text(text);
-  if (value.describes() || text.empty()) return;
+void SetUri(const Value& at, const Json& value, const Target& target) {
+  const std::string text = value;
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
-  if (!uri.ok()) return value.Wrong(absl::StrCat("cannot be read: ", uri.status().message()));
+  if (!uri.ok()) return at.Wrong(absl::StrCat("cannot be read: ", uri.status().message()));
   if (!ingest::KindOf(*uri)) {
-    return value.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
-                                    std::string(ingest::kKnownSchemes)));
+    return at.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
+                                 std::string(ingest::kKnownSchemes)));
   }
   if (ingest::KindOf(*uri) == ingest::SourceKind::kRtspCamera) {
     const absl::Status checked = ingest::ParseCameraUri(*uri).status();
-    if (!checked.ok()) return value.Wrong(std::string(checked.message()));
+    if (!checked.ok()) return at.Wrong(std::string(checked.message()));
   }
-  stream.source.uri = InFolder(value, *uri, text);
+  target.stream->source.uri = InFolder(at, *uri, text);
 }
 
-void ReadMilliseconds(const Value& value, const WholeRange& range, milliseconds& out) {
-  int count = static_cast<int>(out.count());
-  value.Whole(range, count);
-  out = milliseconds(count);
+Json QueuePolicyOf(const Target& target) {
+  return QueuePolicies().at(static_cast<std::size_t>(ingest::WhenFullOf(target.stream->source)));
 }
 
-// The index of a name is the value of its enumerator.
-template <typename Enum, std::size_t kNames>
-void ReadName(const Value& value, const std::array<std::string_view, kNames>& names, Enum& out) {
-  std::string name(names.at(static_cast<std::size_t>(out)));
-  value.OneOf(names, name);
-  out = static_cast<Enum>(std::ranges::find(names, name) - names.begin());
+void SetQueuePolicy(const Value& /*at*/, const Json& value, const Target& target) {
+  target.stream->source.when_full = static_cast<ingest::WhenFull>(IndexOf(QueuePolicies(), value));
 }
 
-void ReadQueuePolicy(const Value& value, StreamConfig& stream) {
-  ingest::WhenFull policy = ingest::WhenFullOf(stream.source);
-  ReadName(value, kQueuePolicies, policy);
-  if (!value.describes()) stream.source.when_full = policy;
+ingest::CameraOptions& Camera(const Target& target) { return target.stream->source.camera; }
+
+Json BackoffOf(const Target& target) {
+  const ingest::CameraOptions& camera = Camera(target);
+  return Json::array({camera.first_backoff.count(), camera.longest_backoff.count()});
 }
 
-void ReadBackoff(const Value& value, StreamConfig& stream) {
-  ingest::CameraOptions& camera = stream.source.camera;
-  std::vector<int> waits = {static_cast<int>(camera.first_backoff.count()),
-                            static_cast<int>(camera.longest_backoff.count())};
-  value.WholeList({2, 2}, {1, 3'600'000}, waits);
-  if (waits[0] > waits[1]) return value.Wrong("must name the shortest wait first");
-  camera.first_backoff = milliseconds(waits[0]);
-  camera.longest_backoff = milliseconds(waits[1]);
+void SetBackoff(const Value& at, const Json& value, const Target& target) {
+  const milliseconds first(value[0].get<int>());
+  const milliseconds longest(value[1].get<int>());
+  if (first > longest) return at.Wrong("must name the shortest wait first");
+  Camera(target).first_backoff = first;
+  Camera(target).longest_backoff = longest;
 }
 
-constexpr Key kSourceKeys[] = {
-    {"uri", kRequired, ReadUri},
-    {"loop", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.source.loop); }},
-    {"as_camera", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.source.as_camera); }},
-    {"queue", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       v.Whole({1, 64}, s.source.queue_capacity);
-     }},
-    {"queue_policy", kOptional, ReadQueuePolicy},
-    {"max_fps", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       v.Real({0, 1000}, s.source.max_frames_per_second);
-     }},
-    {"fps", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       v.Real({0.01, 1000}, s.source.images_per_second);
-     }},
-    {"hw_decode", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       ReadName(v, kHardwareDecodes, s.source.hardware_decode);
-     }},
-    {"test_frames_per_second", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       v.Whole({1, 1000}, s.source.test_frames_per_second);
-     }},
-    {"transport", kOptional,
-     [](const Value& v, StreamConfig& s) { ReadName(v, kTransports, s.source.camera.transport); }},
-    {"latency_ms", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       ReadMilliseconds(v, {0, 10'000}, s.source.camera.latency);
-     }},
-    {"connect_timeout_ms", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       ReadMilliseconds(v, {100, 600'000}, s.source.camera.connect_timeout);
-     }},
-    {"stall_timeout_ms", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       ReadMilliseconds(v, {100, 3'600'000}, s.source.camera.stall_timeout);
-     }},
-    {"backoff_ms", kOptional, ReadBackoff},
-    {"user", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.user); }},
-    {"password_file", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Path(s.source.camera.login.password_file); }},
-    {"password_env", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.password_variable); }},
-    {"tls_ca_file", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Path(s.source.camera.tls.ca_file); }},
-    {"tls_verify", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Flag(s.source.camera.tls.verify); }},
-    {"isolate", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Flag(s.source.camera.isolate); }},
+constexpr ConfigKey kSourceKeys[] = {
+    {"uri",
+     TextType{},
+     {[](const Target& t) -> Json { return t.stream->source.uri; }, SetUri},
+     "A path, or file:PATH, of a video, of a folder of images, or a pattern (frames/*.png); "
+     "rtsp://USER:PASSWORD@HOST/PATH for a camera (docs/cameras.md has those of many brands); "
+     "v4l2:/dev/video0 for one of this machine; push: for frames that a client sends; test: for a "
+     "moving test picture. docs/sources.md says more.",
+     ForTasks::kAll,
+     kRequired},
+    {"loop", FlagType{}, Member([](auto& t) -> auto& { return t.stream->source.loop; }),
+     "A file: begin again at its end."},
+    {"as_camera", FlagType{}, Member([](auto& t) -> auto& { return t.stream->source.as_camera; }),
+     "A file: send frames at its own rate without waiting, as a camera does. false: the file waits "
+     "for the model, and loses no frame. For push:, true drops frames instead of waiting for the "
+     "model."},
+    {"queue", WholeType{1, 64},
+     Member([](auto& t) -> auto& { return t.stream->source.queue_capacity; }),
+     "The number of frames that may wait for the model, 1 to 64. A full queue of a camera drops a "
+     "frame."},
+    {"queue_policy",
+     ChoiceType{QueuePolicies},
+     {QueuePolicyOf, SetQueuePolicy},
+     "That frame: drop_oldest (so that the model sees the freshest) or drop_newest. A file's "
+     "frames wait: block."},
+    {"max_fps", RealType{0, 1000},
+     Member([](auto& t) -> auto& { return t.stream->source.max_frames_per_second; }),
+     "The highest frame rate, per second: the source skips the other frames at once. 0: no limit."},
+    {"fps", RealType{0.01, 1000},
+     Member([](auto& t) -> auto& { return t.stream->source.images_per_second; }),
+     "A folder of images only: its frames per second."},
+    {"hw_decode", ChoiceType{HardwareDecodes}, Enumeration<HardwareDecodes>([](auto& t) -> auto& {
+       return t.stream->source.hardware_decode;
+     }),
+     "The video decoder, except for test: and push:. auto: hardware if GStreamer finds a decoder. "
+     "require: only hardware. off: the CPU."},
+    {"test_frames_per_second", WholeType{1, 1000},
+     Member([](auto& t) -> auto& { return t.stream->source.test_frames_per_second; }),
+     "test: only. Frames a second."},
+    {"transport", ChoiceType{Transports},
+     Enumeration<Transports>([](auto& t) -> auto& { return Camera(t).transport; }),
+     "rtsp: and rtsps: only, from here on. The transport of packets: tcp, udp, or auto, which "
+     "tries udp first."},
+    {"latency_ms", WholeType{0, 10'000}, Member([](auto& t) -> auto& { return Camera(t).latency; }),
+     "The time to wait for packets out of order. It delays all pictures by the same time."},
+    {"connect_timeout_ms", WholeType{100, 600'000},
+     Member([](auto& t) -> auto& { return Camera(t).connect_timeout; }),
+     "The time for a camera's first frame, and the time between two frames. Then the server "
+     "reconnects; after half of the second time the camera counts as stalled."},
+    {"stall_timeout_ms", WholeType{100, 3'600'000},
+     Member([](auto& t) -> auto& { return Camera(t).stall_timeout; })},
+    {"backoff_ms",
+     WholesType{{2, 2}, {1, 3'600'000}},
+     {BackoffOf, SetBackoff},
+     "The wait before it reconnects: first the shorter one, then twice as long after each failed "
+     "try, up to the longer one. The server never gives up."},
+    {"user", TextType{}, Member([](auto& t) -> auto& { return Camera(t).login.user; }),
+     "The login, if the URI has none. The server reads the password from the file, or the "
+     "environment variable, for each connection, and never shows it. The URI may also have only "
+     "the user: rtsp://USER@HOST/PATH."},
+    {"password_file", PathType{},
+     Member([](auto& t) -> auto& { return Camera(t).login.password_file; })},
+    {"password_env", TextType{},
+     Member([](auto& t) -> auto& { return Camera(t).login.password_variable; })},
+    {"tls_ca_file", PathType{}, Member([](auto& t) -> auto& { return Camera(t).tls.ca_file; }),
+     "rtsps: only. The trusted certificates, in PEM; left out: those of this machine. And whether "
+     "to check the camera's certificate: with false, any machine may pretend to be the camera."},
+    {"tls_verify", FlagType{}, Member([](auto& t) -> auto& { return Camera(t).tls.verify; })},
+    {"isolate", FlagType{}, Member([](auto& t) -> auto& { return Camera(t).isolate; }),
+     "Decode the video in its own process: data of a camera can end this process, but not the "
+     "server."},
 };
 
 // Notes an error for each of `keys` in `source`. The kind of source does not support them.
@@ -157,7 +175,7 @@ void RefuseKeys(const Value& stream, const Value& source, std::span<const std::s
                 std::string_view for_what) {
   for (const std::string_view key : keys) {
     if (source.Find(key))
-      WrongAt(stream, "source", key, absl::StrCat("is for ", std::string(for_what), " only"));
+      stream.WrongAt("source", key, absl::StrCat("is for ", std::string(for_what), " only"));
   }
 }
 
@@ -165,13 +183,13 @@ void CheckQueuePolicy(const Value& stream, const ingest::SourceOptions& source) 
   if (!source.when_full) return;
   const bool waits = source.when_full == ingest::WhenFull::kWait;
   if (waits && !ingest::CanWait(source)) {
-    WrongAt(stream, "source", "queue_policy",
-            "is block, which is for files and push: what a camera shows cannot wait; take "
-            "drop_oldest or drop_newest");
+    stream.WrongAt("source", "queue_policy",
+                   "is block, which is for files and push: what a camera shows cannot wait; take "
+                   "drop_oldest or drop_newest");
   }
   if (!waits && ingest::CanWait(source)) {
-    WrongAt(stream, "source", "queue_policy",
-            "drops frames, which files and push: need not: take block, or set as_camera");
+    stream.WrongAt("source", "queue_policy",
+                   "drops frames, which files and push: need not: take block, or set as_camera");
   }
 }
 
@@ -179,23 +197,20 @@ void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::C
   const ingest::Login& login = config.source.camera.login;
   const std::string_view password = login.password_file.empty() ? "password_env" : "password_file";
   if (!login.password_file.empty() && !login.password_variable.empty()) {
-    WrongAt(stream, "source", "password_env", "must not be beside password_file");
+    stream.WrongAt("source", "password_env", "must not be beside password_file");
   }
   if (!login.user.empty() && uri.has_login) {
-    WrongAt(stream, "source", "user", "must not be beside a user in the URI");
+    stream.WrongAt("source", "user", "must not be beside a user in the URI");
   } else if (ingest::HasPassword(login) && login.user.empty() && !uri.has_login) {
-    WrongAt(stream, "source", password, "needs a user");
+    stream.WrongAt("source", password, "needs a user");
   } else if (ingest::HasPassword(login) && !uri.password.empty()) {
-    WrongAt(stream, "source", password, "must not be beside a password in the URI");
+    stream.WrongAt("source", password, "must not be beside a password in the URI");
   }
 }
 
 }  // namespace
 
-void ReadSource(const ConfigValue& value, StreamConfig& stream) {
-  stream.source.camera.isolate = true;  // The default for sources that support isolation.
-  value.Map<StreamConfig>(kSourceKeys, stream);
-}
+ConfigKeys SourceKeys() { return kSourceKeys; }
 
 void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   const ingest::SourceOptions& source = config.source;
@@ -205,19 +220,19 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   const std::optional<ingest::SourceKind> kind = ingest::KindOf(*uri);
   const bool file = kind == ingest::SourceKind::kFile;
   const bool push = kind == ingest::SourceKind::kPush;
-  if (source.loop && !file) WrongAt(stream, "source", "loop", "is for files only");
+  if (source.loop && !file) stream.WrongAt("source", "loop", "is for files only");
   if (source.as_camera && !file && !push) {
-    WrongAt(stream, "source", "as_camera", "is for files and push: only");
+    stream.WrongAt("source", "as_camera", "is for files and push: only");
   }
   if (!file && keys->Find("fps")) {
-    WrongAt(stream, "source", "fps", "is for folders of images only");
+    stream.WrongAt("source", "fps", "is for folders of images only");
   }
   if (push && !uri->rest.empty()) {
-    WrongAt(stream, "source", "uri", "has something behind push:; write push: alone");
+    stream.WrongAt("source", "uri", "has something behind push:; write push: alone");
   }
   CheckQueuePolicy(stream, source);
   if (kind != ingest::SourceKind::kTestPicture && keys->Find("test_frames_per_second")) {
-    WrongAt(stream, "source", "test_frames_per_second", "is for test: only");
+    stream.WrongAt("source", "test_frames_per_second", "is for test: only");
   }
   if (push || kind == ingest::SourceKind::kTestPicture) {
     RefuseKeys(stream, *keys, kDecoderKeys, "files, v4l2:, rtsp: and rtsps:");
@@ -226,8 +241,8 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   if (uri->scheme != "rtsps") {
     RefuseKeys(stream, *keys, kRtspsKeys, "rtsps:");
   } else if (source.camera.transport != ingest::Transport::kTcp) {
-    WrongAt(stream, "source", "transport",
-            "must be tcp for rtsps:, whose pictures UDP would not encrypt");
+    stream.WrongAt("source", "transport",
+                   "must be tcp for rtsps:, whose pictures UDP would not encrypt");
   }
   if (kind != ingest::SourceKind::kRtspCamera) {
     RefuseKeys(stream, *keys, kRtspKeys, "rtsp: and rtsps:");

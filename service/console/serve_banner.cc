@@ -94,22 +94,21 @@ std::string DescribeSource(const BannerStream& stream) {
 }
 
 std::string DescribeFlow(const StreamConfig& config) {
-  const pipeline::FlowLearnerOptions& learner = config.learner;
-  return absl::StrCat(learner.next_frame ? "the next frame" : "optical flow", " at ", learner.width,
-                      "x", learner.height);
+  const pipeline::LearnerOptions& learner = config.learner;
+  return absl::StrCat(config.flow.next_frame ? "the next frame" : "optical flow", " at ",
+                      learner.width, "x", learner.height);
 }
 
 std::string DescribeLabels(const StreamConfig& config) {
-  const pipeline::LabelStreamOptions& labels = config.labels;
-  const pipeline::LabelLearnerOptions& learner = labels.learner;
-  const bool classes = learner.task == pipeline::LabelTask::kClassification;
+  const pipeline::LabelTaskOptions& labels = config.labels;
+  const bool classes = labels.task == pipeline::LabelTask::kClassification;
   const std::string network =
-      learner.model.empty() ? absl::StrCat(learner.network, " of ", Plural(learner.layers, "layer"))
-                            : learner.model;
+      labels.model.empty() ? absl::StrCat(labels.network, " of ", Plural(labels.layers, "layer"))
+                           : labels.model;
   return absl::StrCat(
-      classes ? absl::StrCat(learner.outputs, " classes") : Plural(learner.outputs, "value"),
-      " from labels at ", labels.width, "x", labels.height,
-      labels.grey ? " in grey, " : " in colour, ", network, ", window ", learner.window);
+      classes ? absl::StrCat(labels.outputs, " classes") : Plural(labels.outputs, "value"),
+      " from labels at ", config.learner.width, "x", config.learner.height,
+      labels.grey ? " in grey, " : " in colour, ", network, ", window ", labels.window);
 }
 
 std::string DescribeStages(const pipeline::LearnerDescription& learner) {

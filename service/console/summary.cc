@@ -299,7 +299,7 @@ StreamSummary Summarise(const ServedStream& served) {
   return {.snapshot = served.stream->Snapshot(),
           .stats = served.record->Stats(),
           .learner = *served.stream->learner(),
-          .loss = served.stream->config().learner.loss};
+          .loss = served.stream->config().flow.loss};
 }
 
 std::string SummaryText(std::span<const StreamSummary> streams) {

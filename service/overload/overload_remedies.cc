@@ -101,8 +101,8 @@ Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
   const double held = kMaxLoad * learning_all;
   if (held <= 0 || overload.received_per_second <= 0) return {};
   Remedies remedies{.max_fps = RoundedDown(std::min(held, overload.received_per_second))};
-  if (learner.labels || pipeline::IsNetworkFile(config.learner.network)) return remedies;
-  const auto input = pipeline::FlowNetworkInputOf(config.learner.network);
+  if (learner.labels || pipeline::IsNetworkFile(config.flow.network)) return remedies;
+  const auto input = pipeline::FlowNetworkInputOf(config.flow.network);
   const double share = held / overload.received_per_second;
   if (input.ok() && share < 1) FindInput(share, input->size_multiple, learner, remedies);
   if (!OnTheCpu(learner) || config.learner.schedule == "local") return remedies;

@@ -62,8 +62,7 @@ double MemoryBytesOf(const Budget& budget) {
 }
 
 double MemoryToLoad(const StreamConfig& config) {
-  const std::string& file =
-      IsOfLabels(config.task) ? config.labels.learner.model : config.learner.network;
+  const std::string& file = IsOfLabels(config.task) ? config.labels.model : config.flow.network;
   if (!pipeline::IsNetworkFile(file)) return 0;
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(file, error);
@@ -166,9 +165,13 @@ bool BudgetGate::RateMatters(const StreamConfig& config) const {
 // both the running and the held loads. So the loads are read again.
 absl::Status BudgetGate::Admit(const StreamConfig& config,
                                const pipeline::LearnerDescription& learner,
-                               std::optional<double> announced) {
+                               std::optional<double> announced, const std::stop_token& stop) {
   if (!announced) announced = KnownRateOf(config.source);
-  if (!announced && RateMatters(config)) announced = announced_(config.source);
+  if (!announced && RateMatters(config)) {
+    ingest::SourceOptions source = config.source;
+    source.stop = stop;
+    announced = announced_(source);
+  }
   StreamLoad load = LoadOf(config, learner, announced.value_or(0));
   const bool no_news = IsNoNews(config, load);
   absl::Status fits;

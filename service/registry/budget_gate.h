@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,11 +46,13 @@ class BudgetGate {
   /// this case is logged.
   ///
   /// `announced`: the camera's frames per second if already queried, 0 if the camera does not
-  /// announce it. Without it, a camera that no stream uses is queried, which may take seconds. The
-  /// load counts from now until Release(), or, if the stream runs by then, until it stops.
+  /// announce it. Without it, a camera that no stream uses is queried, which may take seconds and
+  /// ends early once `stop` is requested. The load counts from now until Release(), or, if the
+  /// stream runs by then, until it stops.
   [[nodiscard]] absl::Status Admit(const StreamConfig& config,
                                    const pipeline::LearnerDescription& learner,
-                                   std::optional<double> announced = {}) ABSL_LOCKS_EXCLUDED(mu_);
+                                   std::optional<double> announced = {},
+                                   const std::stop_token& stop = {}) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// A change of `stream` begins. If the stream runs, its load counts until Release().
   void Hold(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);

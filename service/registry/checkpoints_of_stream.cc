@@ -10,13 +10,12 @@
 #include "base/error_reason.h"
 #include "base/short_text.h"
 #include "base/status.h"
-#include "service/config/config_labels.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
 
 absl::StatusOr<std::string> CheckpointFolder(const StreamConfig& config) {
-  if (std::string folder = FolderOf(config); !folder.empty()) return folder;
+  if (std::string folder = config.learner.checkpoints.folder; !folder.empty()) return folder;
   return WithReason(
       "NO_CHECKPOINTS_KEPT", {{"stream", config.name}},
       absl::FailedPreconditionError(absl::StrCat(
@@ -24,8 +23,8 @@ absl::StatusOr<std::string> CheckpointFolder(const StreamConfig& config) {
 }
 
 bool ShareAFolder(const StreamConfig& one, const StreamConfig& other) {
-  const std::string folder = FolderOf(one);
-  const std::string other_folder = FolderOf(other);
+  const std::string folder = one.learner.checkpoints.folder;
+  const std::string other_folder = other.learner.checkpoints.folder;
   if (folder.empty() || other_folder.empty()) return false;
   std::error_code missing;  // Paths that do not exist yet are not equal.
   return folder == other_folder || std::filesystem::equivalent(folder, other_folder, missing);
@@ -33,7 +32,7 @@ bool ShareAFolder(const StreamConfig& one, const StreamConfig& other) {
 
 // rmdir() removes only an empty folder, even if a file appears meanwhile.
 void RemoveFolderIfEmpty(const StreamConfig& config) {
-  const std::string folder = FolderOf(config);
+  const std::string folder = config.learner.checkpoints.folder;
   if (folder.empty() || rmdir(folder.c_str()) != 0) return;
   spdlog::info("stream '{}': its folder of checkpoints was empty, and is removed", config.name);
 }

@@ -24,7 +24,7 @@ ServedStream::ServedStream(std::shared_ptr<StreamRecord> the_record,
       stream(std::move(the_stream)),
       learner_as_made(stream->learner()),
       pictures(stream->ring()),
-      config_(WithoutTokens(stream->config())) {}
+      config_(stream->config()) {}
 
 StreamConfig ServedStream::config() const {
   const MutexLock lock(mu_);
@@ -33,7 +33,7 @@ StreamConfig ServedStream::config() const {
 
 void ServedStream::SetConfig(StreamConfig config) {
   const MutexLock lock(mu_);
-  config_ = WithoutTokens(std::move(config));
+  config_ = std::move(config);
 }
 
 }  // namespace millrace::service

@@ -14,7 +14,6 @@
 #include "base/status.h"
 #include "pipeline/checkpoint/checkpoint_folders.h"
 #include "service/config/config_entry.h"
-#include "service/config/config_labels.h"
 #include "service/registry/checkpoints_of_stream.h"
 #include "spdlog/spdlog.h"
 
@@ -54,9 +53,9 @@ LearnerChange LearnerChangeOf(const std::vector<std::string>& keys, const Stream
   for (const std::string& key : keys) {
     if (IsOfSource(key)) continue;
     if (key == "model.learning_rate") {
-      change.learning_rate = config.learner.learning_rate;
+      change.learning_rate = config.learner.optimizer.learning_rate;
     } else {
-      change.policy = config.learner.learning.policy;
+      change.policy = config.flow.learning.policy;
     }
   }
   return change;
@@ -84,10 +83,10 @@ StreamChanges::StreamChanges(Options options)
   MILLRACE_CHECK(options_.streams != nullptr && options_.events != nullptr && options_.start);
 }
 
-absl::StatusOr<SharedStream> StreamChanges::Create(const StreamConfig& config) {
-  MILLRACE_ASSIGN_OR_RETURN(
-      const Claims::Claim claim,
-      claims_.Take(config.name, config.learner.stop, MostWaiting(config.of_file)));
+absl::StatusOr<SharedStream> StreamChanges::Create(const StreamConfig& config,
+                                                   const std::stop_token& stop) {
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim,
+                            claims_.Take(config.name, stop, MostWaiting(config.of_file)));
   MILLRACE_RETURN_IF_ERROR(MakeRoom());
   const absl::Cleanup made = [this] {
     const MutexLock lock(mu_);
@@ -97,7 +96,7 @@ absl::StatusOr<SharedStream> StreamChanges::Create(const StreamConfig& config) {
   if (!config.name.empty() && options_.streams->Find(config.name).ok()) {
     return options_.streams->AlreadyExists(config.name);
   }
-  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, StartUnlessCancelled(config));
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, StartUnlessCancelled(config, stop));
   if (const absl::Status added = options_.streams->Add(started); !added.ok()) {
     GiveUp(started);
     return added;
@@ -132,14 +131,16 @@ absl::Status StreamChanges::MakeRoom() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<SharedStream> StreamChanges::Start(const StreamConfig& config) const {
-  return ExceptionToStatus([&] { return options_.start(config); },
+absl::StatusOr<SharedStream> StreamChanges::Start(const StreamConfig& config,
+                                                  const std::stop_token& stop) const {
+  return ExceptionToStatus([&] { return options_.start(config, stop); },
                            absl::StrCat("stream '", config.name, "' could not be started: "));
 }
 
-absl::StatusOr<SharedStream> StreamChanges::StartUnlessCancelled(const StreamConfig& config) const {
-  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, Start(config));
-  if (!config.learner.stop.stop_requested()) return started;
+absl::StatusOr<SharedStream> StreamChanges::StartUnlessCancelled(
+    const StreamConfig& config, const std::stop_token& stop) const {
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, Start(config, stop));
+  if (!stop.stop_requested()) return started;
   GiveUp(started);
   return absl::CancelledError("the call was cancelled");
 }
@@ -175,19 +176,21 @@ absl::StatusOr<SharedStream> StreamChanges::Update(Target target, const Next& ne
   MILLRACE_ASSIGN_OR_RETURN(const StreamConfig config, next(now));
   const bool dead = Dead(*old->stream);
   if (!dead && SameEntry(config.entry, now.entry) && config.effective == now.effective) return old;
-  if (const auto changed = ChangeWhileItLearns(*old, config)) {
+  if (const auto changed = ChangeWhileItLearns(*old, config, target.stop)) {
     MILLRACE_RETURN_IF_ERROR(*changed);
     return old;
   }
   // A dead stream can lose only its checkpoints.
-  const bool forgets = !ShareAFolder(now, config) && !(dead && FolderOf(now).empty());
+  const bool forgets =
+      !ShareAFolder(now, config) && !(dead && now.learner.checkpoints.folder.empty());
   if (forgets && !allow_reset) return WouldForget(target.name);
-  return Restart(old, config);
+  return Restart(old, config, target.stop);
 }
 
 // Changes the learner first, because that change can be rolled back.
 std::optional<absl::Status> StreamChanges::ChangeWhileItLearns(ServedStream& served,
-                                                               const StreamConfig& config) const {
+                                                               const StreamConfig& config,
+                                                               const std::stop_token& stop) const {
   const std::vector<std::string> keys = DifferingKeys(served.config().effective, config.effective);
   const bool can = served.stream->running() && std::ranges::all_of(keys, CanChangeWhileItLearns);
   if (!can) return std::nullopt;
@@ -197,7 +200,7 @@ std::optional<absl::Status> StreamChanges::ChangeWhileItLearns(ServedStream& ser
   if (!Apply(*served.stream, learning).ok()) return std::nullopt;
   absl::Cleanup take_back = [&] { Apply(*served.stream, before).IgnoreError(); };
   if (std::ranges::any_of(keys, IsOfSource)) {
-    MILLRACE_RETURN_IF_ERROR(ReplaceSource(served, config));
+    MILLRACE_RETURN_IF_ERROR(ReplaceSource(served, config, stop));
   }
   std::move(take_back).Cancel();
   served.SetConfig(config);
@@ -205,27 +208,30 @@ std::optional<absl::Status> StreamChanges::ChangeWhileItLearns(ServedStream& ser
   return absl::OkStatus();
 }
 
-absl::Status StreamChanges::ReplaceSource(const ServedStream& served,
-                                          const StreamConfig& config) const {
+absl::Status StreamChanges::ReplaceSource(const ServedStream& served, const StreamConfig& config,
+                                          const std::stop_token& stop) const {
   if (options_.admit) {
-    MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.learner_as_made));
+    MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.learner_as_made, stop));
   }
   // The model stays with its input size, which an earlier camera may have determined.
   ingest::SourceOptions source = config.source;
+  source.stop = stop;
   source.width = served.stream->learner()->width;
   source.height = served.stream->learner()->height;
   return served.stream->ReplaceSource(source);
 }
 
 absl::StatusOr<SharedStream> StreamChanges::Restart(const SharedStream& old,
-                                                    const StreamConfig& config) {
-  if (ShareAFolder(old->config(), config)) return StopThenStart(old, config, {});
-  return StartThenStop(old, config);
+                                                    const StreamConfig& config,
+                                                    const std::stop_token& stop) {
+  if (ShareAFolder(old->config(), config)) return StopThenStart(old, config, {}, stop);
+  return StartThenStop(old, config, stop);
 }
 
 absl::StatusOr<SharedStream> StreamChanges::StartThenStop(const SharedStream& old,
-                                                          const StreamConfig& config) {
-  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, StartUnlessCancelled(config));
+                                                          const StreamConfig& config,
+                                                          const std::stop_token& stop) {
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, StartUnlessCancelled(config, stop));
   MILLRACE_RETURN_IF_ERROR(TakePlace(started));
   EndForChange(*old->stream);
   return started;
@@ -235,11 +241,12 @@ absl::StatusOr<SharedStream> StreamChanges::StartThenStop(const SharedStream& ol
 // the old one cannot use.
 absl::StatusOr<SharedStream> StreamChanges::StopThenStart(const SharedStream& old,
                                                           const StreamConfig& config,
-                                                          const RestartStep& step) {
+                                                          const RestartStep& step,
+                                                          const std::stop_token& stop) {
   EndForChange(*old->stream);
   const absl::Status ready = step.apply();
   absl::StatusOr<SharedStream> started =
-      ready.ok() ? Start(config) : absl::StatusOr<SharedStream>(ready);
+      ready.ok() ? Start(config, stop) : absl::StatusOr<SharedStream>(ready);
   if (!started.ok()) {
     if (ready.ok()) step.undo();
     StartAgain(old);
@@ -254,7 +261,7 @@ absl::StatusOr<SharedStream> StreamChanges::StopThenStart(const SharedStream& ol
 }
 
 void StreamChanges::StartAgain(const SharedStream& old) {
-  const absl::StatusOr<SharedStream> again = Start(old->config());
+  const absl::StatusOr<SharedStream> again = Start(old->config(), {});
   const absl::Status status = again.ok() ? TakePlace(*again) : again.status();
   if (status.ok() || absl::IsCancelled(status)) return;  // Cancelled: the server stops.
   const LogAbout about(old->stream->config().name);
@@ -273,11 +280,10 @@ StreamChanges::RestartStep StreamChanges::SettingAside(const std::string& folder
 absl::StatusOr<SharedStream> StreamChanges::Reset(Target target) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
-  StreamConfig config = old->config();
-  config.learner.stop = config.source.stop = target.stop;
-  const std::string folder = FolderOf(config);
-  if (folder.empty()) return StartThenStop(old, config);
-  return StopThenStart(old, config, SettingAside(folder, -1, "reset"));
+  const StreamConfig config = old->config();
+  const std::string folder = config.learner.checkpoints.folder;
+  if (folder.empty()) return StartThenStop(old, config, target.stop);
+  return StopThenStart(old, config, SettingAside(folder, -1, "reset"), target.stop);
 }
 
 absl::StatusOr<pipeline::CheckpointInfo> StreamChanges::Restore(Target target,
@@ -286,7 +292,7 @@ absl::StatusOr<pipeline::CheckpointInfo> StreamChanges::Restore(Target target,
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   const StreamConfig config = old->config();
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo found, FindCheckpoint(config, name));
-  const std::string folder = FolderOf(config);
+  const std::string folder = config.learner.checkpoints.folder;
   const std::string path = absl::StrCat(folder, "/", name);
   // Otherwise the old incarnation, which still writes checkpoints, could remove this one as
   // surplus.
@@ -301,7 +307,7 @@ absl::StatusOr<pipeline::CheckpointInfo> StreamChanges::Restore(Target target,
     MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
     return set_aside();
   };
-  MILLRACE_RETURN_IF_ERROR(StopThenStart(old, config, step).status());
+  MILLRACE_RETURN_IF_ERROR(StopThenStart(old, config, step, {}).status());
   return found;
 }
 
@@ -311,7 +317,7 @@ absl::Status StreamChanges::MakeAnew(
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, {}));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find({.name = name}));
   const std::optional<StreamConfig> config = next(*old);
-  return config ? Restart(old, *config).status() : absl::OkStatus();
+  return config ? Restart(old, *config, {}).status() : absl::OkStatus();
 }
 
 absl::Status StreamChanges::WithoutChange(const std::string& name, const std::stop_token& stop,

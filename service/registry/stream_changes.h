@@ -45,13 +45,15 @@ class StreamChanges {
     /// Both must outlive the StreamChanges.
     StreamRegistry* streams = nullptr;
     StreamEventLog* events = nullptr;
-    /// Starts a stream and begins an incarnation in `events`. Stops early once
-    /// `config.learner.stop` is requested.
-    std::function<absl::StatusOr<SharedStream>(const StreamConfig& config)> start = {};
+    /// Starts a stream and begins an incarnation in `events`. Stops early once `stop` is requested.
+    std::function<absl::StatusOr<SharedStream>(const StreamConfig& config,
+                                               const std::stop_token& stop)>
+        start = {};
     /// Whether a stream that keeps its learner may change to `config`. May be empty. `start`
-    /// decides about restarts.
+    /// decides about restarts. Ends early once `stop` is requested.
     std::function<absl::Status(const StreamConfig& config,
-                               const pipeline::LearnerDescription& learner)>
+                               const pipeline::LearnerDescription& learner,
+                               const std::stop_token& stop)>
         admit = {};
     /// Called with the stream's name at the beginning and the end of each change. May be empty.
     Claims::Observer on_begin = {};
@@ -69,7 +71,7 @@ class StreamChanges {
     /// ALREADY_EXISTS if a client has added a stream of that name. It may wait behind any number of
     /// calls.
     bool of_file = false;
-    /// Ends the wait for earlier changes, with CANCELLED.
+    /// Ends the wait for earlier changes, and the start of a stream, with CANCELLED.
     std::stop_token stop = {};
   };
   /// Makes the new configuration from the present one. Update() returns its error. It must not call
@@ -82,15 +84,16 @@ class StreamChanges {
   StreamChanges& operator=(const StreamChanges&) = delete;
 
   /// Starts and adds a stream. Fails with ALREADY_EXISTS, with RESOURCE_EXHAUSTED beyond
-  /// `max_streams`, with CANCELLED once `config.learner.stop` is requested, and as `start` does. A
+  /// `max_streams`, with CANCELLED once `stop` is requested, and as `start` does. A
   /// failure leaves nothing of the stream.
-  [[nodiscard]] absl::StatusOr<SharedStream> Create(const StreamConfig& config)
+  [[nodiscard]] absl::StatusOr<SharedStream> Create(const StreamConfig& config,
+                                                    const std::stop_token& stop = {})
       ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Changes a stream to `config`. Fails with NOT_FOUND. Fails with ABORTED if the etag differs.
   /// Fails with FAILED_PRECONDITION if the change would lose learned weights and `allow_reset` is
-  /// not set. Fails with CANCELLED as Create() does, and as `start`, `admit` and
-  /// CameraStream::ReplaceSource() do.
+  /// not set. Fails with CANCELLED as Create() does (for `target.stop`), and as `start`, `admit`
+  /// and CameraStream::ReplaceSource() do.
   ///
   /// After a failure the stream is as before: with its weights, or from its last checkpoint if the
   /// change had stopped it. A stream that cannot start again stays in the registry, stopped. The
@@ -155,9 +158,11 @@ class StreamChanges {
   [[nodiscard]] static RestartStep SettingAside(const std::string& folder, std::int64_t after,
                                                 const std::string& why);
   /// Calls `start`. Returns an exception as INTERNAL.
-  [[nodiscard]] absl::StatusOr<SharedStream> Start(const StreamConfig& config) const;
+  [[nodiscard]] absl::StatusOr<SharedStream> Start(const StreamConfig& config,
+                                                   const std::stop_token& stop) const;
   /// Like Start(). If the call was cancelled meanwhile, stops the stream and fails.
-  [[nodiscard]] absl::StatusOr<SharedStream> StartUnlessCancelled(const StreamConfig& config) const;
+  [[nodiscard]] absl::StatusOr<SharedStream> StartUnlessCancelled(
+      const StreamConfig& config, const std::stop_token& stop) const;
   /// Replaces the stream of the same name by `started`. If the server has stopped, stops `started`
   /// and fails with CANCELLED.
   [[nodiscard]] absl::Status TakePlace(const SharedStream& started) const;
@@ -167,18 +172,22 @@ class StreamChanges {
   /// Changes a stream to `config` without a restart. Fails as Update() does; then the stream is as
   /// before. Nullopt: the change needs a new learner.
   [[nodiscard]] std::optional<absl::Status> ChangeWhileItLearns(ServedStream& served,
-                                                                const StreamConfig& config) const;
-  [[nodiscard]] absl::Status ReplaceSource(const ServedStream& served,
-                                           const StreamConfig& config) const;
+                                                                const StreamConfig& config,
+                                                                const std::stop_token& stop) const;
+  [[nodiscard]] absl::Status ReplaceSource(const ServedStream& served, const StreamConfig& config,
+                                           const std::stop_token& stop) const;
   /// Restarts `old` with `config`, in the order that its folder requires.
   [[nodiscard]] absl::StatusOr<SharedStream> Restart(const SharedStream& old,
-                                                     const StreamConfig& config);
+                                                     const StreamConfig& config,
+                                                     const std::stop_token& stop);
   [[nodiscard]] absl::StatusOr<SharedStream> StartThenStop(const SharedStream& old,
-                                                           const StreamConfig& config);
+                                                           const StreamConfig& config,
+                                                           const std::stop_token& stop);
   /// Fails also as `step.apply` does.
   [[nodiscard]] absl::StatusOr<SharedStream> StopThenStart(const SharedStream& old,
                                                            const StreamConfig& config,
-                                                           const RestartStep& step);
+                                                           const RestartStep& step,
+                                                           const std::stop_token& stop);
   void StartAgain(const SharedStream& old);
 
   // Constant after construction.

@@ -80,7 +80,7 @@ bool LeavesToCamera(const StreamConfig& config) {
 }
 
 StreamConfig FitTo(const ingest::SourceFacts& facts, StreamConfig config) {
-  const auto network = pipeline::FlowNetworkInputOf(config.learner.network);
+  const auto network = pipeline::FlowNetworkInputOf(config.flow.network);
   const bool known = facts.picture.width > 0 && facts.picture.height > 0;
   if (LeavesInput(config) && known && network.ok()) {
     // A user's network may also halve its pictures.
@@ -106,17 +106,19 @@ void CameraFit::LookAhead(const std::vector<StreamConfig>& streams, const std::s
   }
 }
 
-CameraFit::Seen CameraFit::LookOrRecall(const StreamConfig& config) {
+CameraFit::Seen CameraFit::LookOrRecall(const StreamConfig& config, const std::stop_token& stop) {
   {
     const MutexLock lock(mu_);
     if (auto found = seen_.extract(config.name)) return std::move(found.mapped());
   }
   ingest::SourceOptions source = config.source;
   source.stream = config.name;
+  source.stop = stop;
   return look_(source);
 }
 
-absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config) {
+absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config,
+                                                 const std::stop_token& stop) {
   {
     const MutexLock lock(mu_);
     assumed_.erase(config.name);
@@ -127,7 +129,7 @@ absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config) {
     complete.config.input_said = true;
     return complete;
   }
-  const Seen seen = LookOrRecall(config);
+  const Seen seen = LookOrRecall(config, stop);
   if (seen.ok()) {
     return FittedStream{.config = FitTo(*seen, config), .announced = seen->frames_per_second};
   }
@@ -135,7 +137,7 @@ absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config) {
   FittedStream assumed = {.config = FitTo(UsualCamera(), config), .announced = kUsualFrameRate};
   SayAssumed(assumed.config, seen.status());
   const MutexLock lock(mu_);
-  assumed_.insert_or_assign(config.name, WithoutTokens(config));
+  assumed_.insert_or_assign(config.name, config);
   return assumed;
 }
 
@@ -154,7 +156,7 @@ std::optional<StreamConfig> CameraFit::Correct(const StreamConfig& now,
   if (!written) return std::nullopt;
   const StreamConfig as_made = FitTo(UsualCamera(), *written);
   // Meanwhile a change has kept the learner: it changed the source, the rate or the policy.
-  if (written->effective != now.effective) written = WithoutTokens(now);
+  if (written->effective != now.effective) written = now;
   StreamConfig fitted = FitTo(facts, *written);
   if (SameFit(as_made, fitted)) return std::nullopt;
   return fitted;

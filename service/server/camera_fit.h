@@ -56,9 +56,10 @@ class CameraFit {
       ABSL_LOCKS_EXCLUDED(mu_);
 
   /// `config`, completed. If the camera is away, logs it and assumes a typical camera. Fails as
-  /// Look() if the source is no camera (a missing file), and with CANCELLED once
-  /// `config.source.stop` is requested.
-  [[nodiscard]] absl::StatusOr<FittedStream> Complete(const StreamConfig& config)
+  /// Look() if the source is no camera (a missing file), and with CANCELLED once `stop` is
+  /// requested.
+  [[nodiscard]] absl::StatusOr<FittedStream> Complete(const StreamConfig& config,
+                                                      const std::stop_token& stop = {})
       ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Returns the new configuration of the stream `now` once its camera is known to have these
@@ -74,7 +75,8 @@ class CameraFit {
  private:
   using Seen = absl::StatusOr<ingest::SourceFacts>;
 
-  [[nodiscard]] Seen LookOrRecall(const StreamConfig& config) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] Seen LookOrRecall(const StreamConfig& config, const std::stop_token& stop)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   const LookAt look_;

@@ -4,33 +4,35 @@
 // tested, and checked by ThreadSanitizer, without either library.
 #pragma once
 
+#include <memory>
+#include <stop_token>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "ingest/inputs/open_source.h"
 #include "ingest/source/source.h"
 #include "pipeline/flow/flow_learner.h"
-#include "pipeline/labels/label_stream_learner.h"
-#include "pipeline/learner/label_learner_options.h"
+#include "pipeline/labels/label_learner.h"
 #include "pipeline/learner/learner.h"
+#include "pipeline/learner/learner_hooks.h"
 #include "pipeline/preflight/memory_need.h"
 #include "service/stream/camera_stream.h"
 
 namespace millrace::service {
 
+/// The learner of the stream's task.
+[[nodiscard]] inline absl::StatusOr<std::unique_ptr<pipeline::Learner>> MakeLearner(
+    const StreamConfig& config, pipeline::OnPrediction call, const pipeline::LearnerHooks& hooks) {
+  return IsOfLabels(config.task)
+             ? pipeline::MakeLabelLearner(config.learner, config.labels, std::move(call), hooks)
+             : pipeline::MakeFlowLearner(config.learner, config.flow, std::move(call), hooks);
+}
+
 /// Options of a stream with a real source and the real pipeline.
 [[nodiscard]] inline CameraStream::Options RealStream(StreamConfig config) {
   CameraStream::Options options;
-  options.make_learner = pipeline::MakeFlowLearner;
-  if (IsOfLabels(config.task)) {
-    options.make_learner = [labels = config.labels](const pipeline::FlowLearnerOptions& shared,
-                                                    pipeline::OnPrediction call) mutable {
-      labels.stop = shared.stop;
-      labels.learner.safety->checkpoints.on_write = shared.checkpoints.on_write;
-      labels.learner.safety->checkpoints.position = shared.checkpoints.position;
-      return pipeline::MakeLabelStreamLearner(labels, std::move(call));
-    };
-  }
   options.config = std::move(config);
+  options.make_learner = MakeLearner;
   options.open_source = [](const ingest::SourceOptions& source) {
     return ingest::OpenSource(source);
   };
@@ -38,11 +40,10 @@ namespace millrace::service {
 }
 
 /// The learner's expected memory in bytes (pipeline/preflight/memory_need.h).
-[[nodiscard]] inline absl::StatusOr<double> MemoryNeedOf(const StreamConfig& config) {
-  if (!IsOfLabels(config.task)) return pipeline::MemoryNeedOf(config.learner);
-  pipeline::LabelStreamOptions labels = config.labels;
-  labels.stop = config.learner.stop;
-  return pipeline::MemoryNeedOf(labels);
+[[nodiscard]] inline absl::StatusOr<double> MemoryNeedOf(const StreamConfig& config,
+                                                         const std::stop_token& stop = {}) {
+  return IsOfLabels(config.task) ? pipeline::MemoryNeedOf(config.learner, config.labels, stop)
+                                 : pipeline::MemoryNeedOf(config.learner, config.flow, stop);
 }
 
 }  // namespace millrace::service

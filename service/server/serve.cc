@@ -13,7 +13,6 @@
 #include "base/plural.h"
 #include "base/status.h"
 #include "ingest/gst/gstreamer.h"
-#include "service/config/config_schema.h"
 #include "service/console/progress.h"
 #include "service/console/serve_banner.h"
 #include "service/console/summary.h"
@@ -38,17 +37,18 @@ Serve::Serve(Options options)
               [this](const ingest::SourceOptions& source) { return AnnouncedBy(source); }),
       rules_({.defaults = options_.config.defaults, .sources = options_.config.client_sources}),
       fit_(options_.look),
-      changes_(
-          {.streams = &streams_,
-           .events = &events_,
-           .start = [this](const StreamConfig& config) { return StartStream(config); },
-           .admit =
-               [this](const StreamConfig& config, const pipeline::LearnerDescription& learner) {
-                 return budget_.Admit(config, learner);
-               },
-           .on_begin = [this](const std::string& stream) { budget_.Hold(stream); },
-           .on_end = [this](const std::string& stream) { budget_.Release(stream); },
-           .max_streams = std::min(kMostStreams, shares_.streams)}),
+      changes_({.streams = &streams_,
+                .events = &events_,
+                .start = [this](const StreamConfig& config,
+                                const std::stop_token& stop) { return StartStream(config, stop); },
+                .admit =
+                    [this](const StreamConfig& config, const pipeline::LearnerDescription& learner,
+                           const std::stop_token& stop) {
+                      return budget_.Admit(config, learner, {}, stop);
+                    },
+                .on_begin = [this](const std::string& stream) { budget_.Hold(stream); },
+                .on_end = [this](const std::string& stream) { budget_.Release(stream); },
+                .max_streams = std::min(kMostStreams, shares_.streams)}),
       reload_({.load = options_.load,
                .changes = &changes_,
                .on_read =
@@ -136,15 +136,16 @@ absl::Status Serve::StartStreams() {
 }
 
 // Stops starting if the server stops or the client cancels its call.
-absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
+absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config,
+                                                const std::stop_token& cancel) {
   std::stop_source either;
-  const auto stop = [&either] { either.request_stop(); };
-  const std::stop_callback by_server(stop_.get_token(), stop);
-  const std::stop_callback by_caller(config.learner.stop, stop);
-  config.learner.stop = config.source.stop = either.get_token();
-  MILLRACE_ASSIGN_OR_RETURN(FittedStream fitted, fit_.Complete(config));
+  const auto request = [&either] { either.request_stop(); };
+  const std::stop_callback by_server(stop_.get_token(), request);
+  const std::stop_callback by_caller(cancel, request);
+  const std::stop_token stop = either.get_token();
+  MILLRACE_ASSIGN_OR_RETURN(FittedStream fitted, fit_.Complete(config, stop));
   config = std::move(fitted.config);
-  MILLRACE_ASSIGN_OR_RETURN(HeldMemory memory, HoldMemory(config));
+  MILLRACE_ASSIGN_OR_RETURN(HeldMemory memory, HoldMemory(config, stop));
   auto record =
       std::make_shared<StreamRecord>(MonotonicClock(), start_,
                                      std::chrono::round<std::chrono::nanoseconds>(
@@ -152,28 +153,29 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
   const StreamEventLog::Incarnation incarnation = events_.Begin(config.name);
   absl::Cleanup forget = [&] { events_.Forget(incarnation); };
   StreamObservers observers = ObserversOf(config.name, incarnation, record);
-  observers.admit = [this, config,
+  observers.admit = [this, config, stop,
                      announced = fitted.announced](const pipeline::LearnerDescription& learner) {
-    return budget_.Admit(config, learner, announced);
+    return budget_.Admit(config, learner, announced, stop);
   };
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<CameraStream> stream,
-                            options_.start_stream(config, std::move(observers)));
+                            options_.start_stream(config, std::move(observers), stop));
   std::move(forget).Cancel();
   return std::make_shared<ServedStream>(std::move(record), std::move(stream), incarnation,
                                         std::move(memory));
 }
 
-absl::StatusOr<HeldMemory> Serve::HoldMemory(const StreamConfig& config) {
+absl::StatusOr<HeldMemory> Serve::HoldMemory(const StreamConfig& config,
+                                             const std::stop_token& stop) {
   if (!options_.memory_need) return nullptr;
   const double to_load = MemoryToLoad(config);
   std::optional<absl::StatusOr<Claims::Claim>> turn;
   HeldMemory meanwhile;  // Held until the need is known.
   if (to_load > 0) {
-    turn.emplace(loading_.Take("", config.learner.stop));
+    turn.emplace(loading_.Take("", stop));
     MILLRACE_RETURN_IF_ERROR(turn->status());
     MILLRACE_ASSIGN_OR_RETURN(meanwhile, budget_.HoldMemory(config, to_load));
   }
-  const absl::StatusOr<double> bytes = options_.memory_need(config);
+  const absl::StatusOr<double> bytes = options_.memory_need(config, stop);
   if (absl::IsCancelled(bytes.status())) return bytes.status();
   if (!bytes.ok()) return nullptr;
   meanwhile = nullptr;

@@ -71,12 +71,13 @@ class Serve {
       return absl::FailedPreconditionError("it was read from no file");
     };
     /// Makes a stream: a real one, or a test's fake.
-    std::function<absl::StatusOr<std::unique_ptr<CameraStream>>(const StreamConfig&,
-                                                                StreamObservers observers)>
+    std::function<absl::StatusOr<std::unique_ptr<CameraStream>>(
+        const StreamConfig&, StreamObservers observers, const std::stop_token& stop)>
         start_stream = {};
     /// Bytes that a stream's learner will need, computed before it is made. Its errors are ignored:
     /// `start_stream` reports them. Empty: no estimate.
-    std::function<absl::StatusOr<double>(const StreamConfig&)> memory_need = {};
+    std::function<absl::StatusOr<double>(const StreamConfig&, const std::stop_token& stop)>
+        memory_need = {};
     /// Probes a camera before its stream is made.
     CameraFit::LookAt look = ingest::Look;
   };
@@ -101,7 +102,7 @@ class Serve {
  private:
   absl::Status Start();
   absl::Status StartStreams();
-  absl::StatusOr<SharedStream> StartStream(StreamConfig config);
+  absl::StatusOr<SharedStream> StartStream(StreamConfig config, const std::stop_token& cancel);
   /// The source of the stream `name` shows pictures. If its camera was assumed, its facts are known
   /// now.
   void OnStreaming(const std::string& name);
@@ -110,7 +111,8 @@ class Serve {
   [[nodiscard]] double AnnouncedBy(ingest::SourceOptions source) const;
   /// Reserves the learner's memory. Null: the need is unknown. To estimate it, a user's network is
   /// loaded: one at a time, and only if the memory for loading is free.
-  [[nodiscard]] absl::StatusOr<HeldMemory> HoldMemory(const StreamConfig& config);
+  [[nodiscard]] absl::StatusOr<HeldMemory> HoldMemory(const StreamConfig& config,
+                                                      const std::stop_token& stop);
   /// All observers except `admit`.
   [[nodiscard]] StreamObservers ObserversOf(const std::string& stream,
                                             StreamEventLog::Incarnation incarnation,

@@ -14,9 +14,8 @@ std::string LearnerCause(const StreamSnapshot& snapshot) {
   return std::string(GivenUp(snapshot.name, snapshot.learning_rate).message());
 }
 
-absl::StatusOr<std::unique_ptr<CameraStream>> CameraStream::Start(Options options) {
-  const std::stop_token stop = options.config.learner.stop;
-  options.config = WithoutTokens(std::move(options.config));
+absl::StatusOr<std::unique_ptr<CameraStream>> CameraStream::Start(Options options,
+                                                                  const std::stop_token& stop) {
   auto stream = std::make_unique<RunningStream>(std::move(options));
   MILLRACE_RETURN_IF_ERROR(stream->Open(stop));
   return stream;

@@ -18,8 +18,8 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "ingest/source/source.h"
-#include "pipeline/learner/flow_learner_options.h"
 #include "pipeline/learner/learner.h"
+#include "pipeline/learner/learner_hooks.h"
 #include "service/config/config.h"
 #include "service/frames/frame_counts.h"
 #include "service/frames/frame_labels.h"
@@ -80,15 +80,14 @@ struct StreamSnapshot {
 class CameraStream {
  public:
   using LearnerFactory = std::function<absl::StatusOr<std::unique_ptr<pipeline::Learner>>(
-      const pipeline::FlowLearnerOptions&, pipeline::OnPrediction)>;
+      const StreamConfig&, pipeline::OnPrediction, const pipeline::LearnerHooks&)>;
   using SourceFactory =
       std::function<absl::StatusOr<std::unique_ptr<ingest::Source>>(const ingest::SourceOptions&)>;
 
   struct Options {
-    /// `config.learner.stop` cancels Start().
     StreamConfig config;
-    /// pipeline::MakeFlowLearner and ingest::OpenSource, or a test's own. No default, so that this
-    /// library needs neither LibTorch nor GStreamer. RealStream() (real_stream.h) sets them.
+    /// MakeLearner() (real_stream.h) and ingest::OpenSource, or a test's own. No default, so that
+    /// this library needs neither LibTorch nor GStreamer. RealStream() (real_stream.h) sets them.
     LearnerFactory make_learner;
     SourceFactory open_source;
     const Clock* clock = &MonotonicClock();
@@ -114,14 +113,15 @@ class CameraStream {
   };
 
   /// Creates the learner, opens the source and starts learning. Returns the errors of
-  /// `make_learner` and `open_source`, with the stream's name.
+  /// `make_learner` and `open_source`, with the stream's name. `stop` cancels it.
   ///
   /// REQUIRES: both factories are set.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<CameraStream>> Start(Options options);
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<CameraStream>> Start(
+      Options options, const std::stop_token& stop = {});
 
   virtual ~CameraStream() = default;
 
-  /// The configuration at the start, except the tokens. ReplaceSource() does not change it.
+  /// The configuration at the start. ReplaceSource() does not change it.
   [[nodiscard]] virtual const StreamConfig& config() const = 0;
   /// The learner's current description.
   [[nodiscard]] virtual std::shared_ptr<const pipeline::LearnerDescription> learner() const = 0;

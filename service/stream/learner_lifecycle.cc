@@ -5,15 +5,15 @@
 #include "base/error_reason.h"
 #include "base/log_about.h"
 #include "base/status.h"
-#include "pipeline/learner/flow_learner_options.h"
 #include "pipeline/learner/learner.h"
+#include "pipeline/learner/learner_options.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
 
 std::string RateAdvice(double learning_rate) {
   constexpr double kFarAbove = 10;
-  const double usual = pipeline::FlowLearnerOptions().learning_rate;
+  const double usual = pipeline::LearnerOptions().optimizer.learning_rate;
   if (learning_rate < kFarAbove * usual) return "";
   return absl::StrFormat(
       "model.learning_rate is %g, %.0f times the default, and the likely cause: set %g",

@@ -59,20 +59,21 @@ absl::Status RunningStream::Open(const std::stop_token& stop) {
 
 absl::Status RunningStream::OpenParts(const std::stop_token& stop) {
   MILLRACE_CHECK(options_.make_learner && options_.open_source && options_.clock != nullptr);
-  pipeline::FlowLearnerOptions learner = options_.config.learner;
-  learner.stop = stop;
-  learner.checkpoints.position = [this] { return position(); };
-  learner.on_not_captured = [stream = options_.config.name](int stage, const std::string& why) {
+  pipeline::LearnerHooks hooks;
+  hooks.stop = stop;
+  hooks.position = [this] { return position(); };
+  hooks.on_not_captured = [stream = options_.config.name](int stage, const std::string& why) {
     const LogAbout about(stream);
     spdlog::warn("stream '{}': stage {} is slower than it could be, kernel by kernel: {}", stream,
                  stage, why);
   };
-  learner.checkpoints.on_write = [this](const pipeline::CheckpointWritten& written) {
+  hooks.on_write = [this](const pipeline::CheckpointWritten& written) {
     checkpoints_.OnWritten(written);
   };
   MILLRACE_ASSIGN_OR_RETURN(
       learner_, options_.make_learner(
-                    learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
+                    options_.config,
+                    [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }, hooks));
   if (options_.admit) MILLRACE_RETURN_IF_ERROR(options_.admit(*learner_->description()));
   GoOnFrom(learner_->resumption());
   OpenLabels();

@@ -58,7 +58,7 @@ class RunningStream final : public CameraStream {
       : options_(std::move(options)),
         ring_(options_.ring_capacity),
         source_state_(options_.on_source_state),
-        controls_(options_.config.name, options_.config.learner.learning.policy),
+        controls_(options_.config.name, options_.config.flow.learning.policy),
         lifecycle_(options_.config.name, options_.on_learner_state),
         checkpoints_(options_.config.name),
         overload_({.stream = options_.config.name,
@@ -136,7 +136,7 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] LearnerState Mode() const;
   /// OK while it learns, so that weights can be validated; else FAILED_PRECONDITION with the cause.
   [[nodiscard]] absl::Status Learning() const;
-  [[nodiscard]] bool next_frame() const { return options_.config.learner.next_frame; }
+  [[nodiscard]] bool next_frame() const { return options_.config.flow.next_frame; }
 
   // Constant after construction.
   const Options options_;

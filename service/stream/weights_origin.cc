@@ -7,9 +7,8 @@ namespace millrace::service {
 
 std::string DescribeOrigin(const StreamConfig& config) {
   const bool labels = IsOfLabels(config.task);
-  const std::string& weights = labels ? config.labels.learner.weights : config.learner.weights;
-  if (!weights.empty()) return weights;
-  const std::string& network = labels ? config.labels.learner.model : config.learner.network;
+  if (!config.learner.weights.empty()) return config.learner.weights;
+  const std::string& network = labels ? config.labels.model : config.flow.network;
   const bool own = labels ? !network.empty() : pipeline::IsNetworkFile(network);
   return own ? absl::StrCat("the weights in ", network) : "random weights";
 }

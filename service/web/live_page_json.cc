@@ -1,6 +1,5 @@
 #include "service/web/live_page_json.h"
 
-#include "service/config/config_labels.h"
 #include "service/frames/windows.h"
 #include "service/overload/overload_text.h"
 #include "service/web/labels_json.h"
@@ -73,7 +72,7 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
           {"state", Text(Name(snapshot.learner_state))},
           {"schedule", learner.schedule},
           {"labels", TaskJson(learner.labels)},
-          {"weights", WeightsOf(stream.config())},
+          {"weights", stream.config().learner.weights},
           {"learning_rate", snapshot.learning_rate},
           {"width", learner.width},
           {"height", learner.height},
@@ -83,7 +82,7 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
           {"update_every", snapshot.update_every},
           {"skipped", SkippedJson(snapshot)},
           {"roll_backs", snapshot.learning.roll_backs},
-          {"keeps_checkpoints", !FolderOf(stream.config()).empty()},
+          {"keeps_checkpoints", !stream.config().learner.checkpoints.folder.empty()},
           {"rate_plan", RatePlanJson(learner.rate_plan)},
           {"stages", StagesJson(learner, snapshot)}};
 }

@@ -136,7 +136,7 @@ absl::Status AddImages(const ModelInferRequest& request, const Input& input,
 /// The names of the model's outputs, in order.
 std::vector<std::string> OutputsOf(const CameraStream& stream) {
   if (stream.learner()->labels) return {"outputs"};
-  if (stream.config().learner.next_frame) return {"flow", "next_picture"};
+  if (stream.config().flow.next_frame) return {"flow", "next_picture"};
   return {"flow"};
 }
 

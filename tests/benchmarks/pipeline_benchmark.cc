@@ -31,7 +31,8 @@
 namespace millrace::benchmarks {
 namespace {
 
-using pipeline::FlowLearnerOptions;
+using pipeline::FlowTaskOptions;
+using pipeline::LearnerOptions;
 
 constexpr int kTurns = 9;
 constexpr int kPictures = 64;
@@ -96,7 +97,8 @@ struct Turn {
 /// A learner that takes turns with others. For one thread.
 class Runner {
  public:
-  static absl::StatusOr<std::unique_ptr<Runner>> Make(FlowLearnerOptions options,
+  static absl::StatusOr<std::unique_ptr<Runner>> Make(LearnerOptions options,
+                                                      const FlowTaskOptions& task,
                                                       const Contender& contender) {
     options.schedule = contender.schedule;
     options.stages = contender.stages;
@@ -106,7 +108,8 @@ class Runner {
     MILLRACE_ASSIGN_OR_RETURN(
         runner->learner_,
         pipeline::MakeFlowLearner(
-            options, [log = &runner->log_](const pipeline::ModelPrediction&) { log->Add(); }));
+            options, task,
+            [log = &runner->log_](const pipeline::ModelPrediction&) { log->Add(); }));
     return runner;
   }
 
@@ -158,7 +161,7 @@ struct Results {
 };
 
 void Show(const std::vector<std::unique_ptr<Runner>>& runners, const std::vector<Results>& results,
-          const FlowLearnerOptions& options, nlohmann::json& json) {
+          const LearnerOptions& options, nlohmann::json& json) {
   std::vector<std::vector<std::string>> table = {{"network", "schedule", "predictions a second",
                                                   "ratio to the first", "CPU ms a prediction",
                                                   "cut"}};
@@ -188,7 +191,8 @@ absl::Status Measure(const std::string& configuration, nlohmann::json& json) {
   MILLRACE_ASSIGN_OR_RETURN(const auto pictures, ReadPictures(stream.source));
   std::vector<std::unique_ptr<Runner>> runners;
   for (const Contender& contender : kContenders) {
-    MILLRACE_ASSIGN_OR_RETURN(runners.emplace_back(), Runner::Make(stream.learner, contender));
+    MILLRACE_ASSIGN_OR_RETURN(runners.emplace_back(),
+                              Runner::Make(stream.learner, stream.flow, contender));
   }
   std::vector<Results> results(runners.size());
   for (int turn = 0; turn < kTurns; ++turn) {

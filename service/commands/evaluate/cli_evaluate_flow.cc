@@ -113,7 +113,7 @@ void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
 }
 
 void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
-  pipeline::FlowLearnerOptions& learner = arguments.options.learner;
+  pipeline::FlowLossOptions& loss = arguments.options.task.loss;
   flow.add_option("--task", arguments.task,
                   "flow, the motion that was, or next_frame, the picture to come")
       ->check(OneOf({"flow", "next_frame"}))
@@ -124,21 +124,22 @@ void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
           "out: random ones")
       ->delimiter(',')
       ->allow_extra_args(false);
-  flow.add_option("--learning-rate", learner.learning_rate, "RMSprop's learning rate")
+  flow.add_option("--learning-rate", arguments.options.learner.optimizer.learning_rate,
+                  "RMSprop's learning rate")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   flow.add_option_function<std::string>(
           "--loss",
-          [&learner](const std::string& name) {
-            learner.loss.kind = *pipeline::FlowLossKind(name);  // CLI11 checked it.
+          [&loss](const std::string& name) {
+            loss.kind = *pipeline::FlowLossKind(name);  // CLI11 checked it.
           },
           "By what it learns: one of " + absl::StrJoin(pipeline::FlowLossNames(), ", "))
       ->check(OneOf(pipeline::FlowLossNames()))
       ->default_str("relative");
-  flow.add_option("--smoothness", learner.loss.smoothness, "Weight of the smoothness term")
+  flow.add_option("--smoothness", loss.smoothness, "Weight of the smoothness term")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  flow.add_flag("--occlusion", learner.loss.occlusion,
+  flow.add_flag("--occlusion", loss.occlusion,
                 "Find what is hidden by flow back and forth, and learn nothing there");
 }
 
@@ -165,7 +166,7 @@ void AddOutput(CLI::App& flow, EvaluateFlowArguments& arguments) {
 void AddEvaluateFlow(CLI::App& evaluate, EvaluateFlowArguments& arguments) {
   CLI::App* flow = evaluate.add_subcommand(
       "flow", "Compare learners of optical flow on a video, pictures or a generated stream");
-  arguments.options.learner.learning_rate = 3e-4;
+  arguments.options.learner.optimizer.learning_rate = 3e-4;
   AddInput(*flow, arguments);
   AddRuns(*flow, arguments);
   AddLearning(*flow, arguments);

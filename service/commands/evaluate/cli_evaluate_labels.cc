@@ -95,17 +95,17 @@ void AddSchedules(CLI::App& labels, EvaluateLabelsArguments& arguments) {
 }
 
 void AddNetwork(CLI::App& labels, EvaluateLabelsArguments& arguments) {
-  pipeline::LabelLearnerOptions& learner = arguments.trial.learner;
-  labels.add_option("--model", learner.model,
+  pipeline::LabelTaskOptions& task = arguments.trial.task;
+  labels.add_option("--model", task.model,
                     "In place of --network: one saved by torch.jit, its children are the layers");
   labels
-      .add_option("--network", learner.network,
+      .add_option("--network", task.network,
                   "Of " + absl::StrJoin(pipeline::LabelNetworkNames(), ", "))
       ->capture_default_str();
-  labels.add_option("--layers", learner.layers, "Of the network")
+  labels.add_option("--layers", task.layers, "Of the network")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  labels.add_option("--width", learner.width, "Numbers, or channels, of a layer")
+  labels.add_option("--width", task.width, "Numbers, or channels, of a layer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
 }

@@ -124,8 +124,8 @@ class Inputs {
 // Sets the task and its references from the options.
 absl::Status PrepareTask(EvaluateFlowArguments& arguments) {
   pipeline::FlowEvaluationOptions& options = arguments.options;
-  options.learner.next_frame = arguments.task == "next_frame";
-  if (options.learner.next_frame) {
+  options.task.next_frame = arguments.task == "next_frame";
+  if (options.task.next_frame) {
     options.references = {"none"};
     if (!arguments.truth.empty() || !arguments.hidden.empty()) {
       return absl::InvalidArgumentError(

@@ -115,7 +115,7 @@ class Evaluation {
     LabelTrialOptions trial = trial_;
     trial.learner.schedule = row.schedule;
     trial.learner.stages = row.stages;
-    trial.learner.window = row.window;
+    trial.task.window = row.window;
     trial.learner.seed = static_cast<std::uint64_t>(seed);
     const auto samples = static_cast<double>(split.train.count()) * trial.passes;
     trial.learner.request.switch_at = std::llround(arguments_.switch_share * samples);

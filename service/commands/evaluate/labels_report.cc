@@ -91,20 +91,19 @@ std::string LabelsTable(const std::vector<LabelsRow>& rows) {
 
 std::string LabelsJson(const LabelsConditions& conditions, const std::vector<LabelsRow>& rows) {
   const pipeline::LabelTrialOptions& trial = conditions.trial;
-  json all = {
-      {"data", conditions.data},
-      {"train_samples", conditions.train_samples},
-      {"test_samples", conditions.test_samples},
-      {"network", trial.learner.model.empty() ? trial.learner.network : trial.learner.model},
-      {"layers", trial.learner.layers},
-      {"width", trial.learner.width},
-      {"optimizer", conditions.optimizer},
-      {"learning_rate", trial.learner.optimizer.learning_rate},
-      {"momentum", trial.learner.optimizer.momentum},
-      {"passes", trial.passes},
-      {"label_delay", trial.label_delay},
-      {"labelled_share", trial.labelled_share},
-      {"rows", json::array()}};
+  json all = {{"data", conditions.data},
+              {"train_samples", conditions.train_samples},
+              {"test_samples", conditions.test_samples},
+              {"network", trial.task.model.empty() ? trial.task.network : trial.task.model},
+              {"layers", trial.task.layers},
+              {"width", trial.task.width},
+              {"optimizer", conditions.optimizer},
+              {"learning_rate", trial.learner.optimizer.learning_rate},
+              {"momentum", trial.learner.optimizer.momentum},
+              {"passes", trial.passes},
+              {"label_delay", trial.label_delay},
+              {"labelled_share", trial.labelled_share},
+              {"rows", json::array()}};
   for (const LabelsRow& row : rows) {
     const MeanAndDeviation accuracy = MeanOf(Accuracies(row));
     const MeanAndDeviation difference = MeanOf(Differences(row, BaselineOf(row, rows)));

@@ -186,7 +186,7 @@ TEST_F(FlowEvaluationTest, WhatIsForgottenStandsBesideRunsThatLearnedLess) {
   for (ClipSource& clip : first_window.clips) clip = FirstPairs(clip, 5);
   const FlowEvaluation short_runs = Evaluated(first_window);
   FlowEvaluationOptions nothing = options;
-  nothing.learner.learning_rate = 0;
+  nothing.learner.optimizer.learning_rate = 0;
   const FlowEvaluation unlearned = Evaluated(nothing);
   for (std::size_t i = 0; i < evaluation.runs.size(); ++i) {
     const std::string name = evaluation.runs[i].name.Text();
@@ -285,11 +285,12 @@ TEST_F(FlowEvaluationTest, HybridSwitchesWhereItIsToldAndInTheMiddleUntold) {
 
 // What a learner of the next frame says when it is fed by hand: with a clip's pictures in threes,
 // then, learning nothing, with the first `tested` of them again.
-std::vector<ModelPrediction> ForetoldByHand(const FlowLearnerOptions& options,
-                                            const ClipSource& source, std::size_t tested) {
+std::vector<ModelPrediction> ForetoldByHand(const LearnerOptions& options,
+                                            const FlowTaskOptions& task, const ClipSource& source,
+                                            std::size_t tested) {
   std::mutex mu;
   std::vector<ModelPrediction> made;
-  auto learner = MakeFlowLearner(options, [&](ModelPrediction prediction) {
+  auto learner = MakeFlowLearner(options, task, [&](ModelPrediction prediction) {
     const std::lock_guard lock(mu);
     made.push_back(std::move(prediction));
   });
@@ -321,7 +322,7 @@ double MeanOf(const std::vector<ModelPrediction>& made, std::int64_t from, std::
 TEST_F(FlowEvaluationTest, TheNextFrameIsScoredByWhatTheLearnerSaysOfIt) {
   constexpr std::int64_t kThrees = kPairs - 1;  // The first pair has no picture before.
   FlowEvaluationOptions options = Options();
-  options.learner.next_frame = true;
+  options.task.next_frame = true;
   options.clips.resize(1);
   options.seeds = {3};
   options.schedules = {"partime"};
@@ -330,11 +331,11 @@ TEST_F(FlowEvaluationTest, TheNextFrameIsScoredByWhatTheLearnerSaysOfIt) {
   EXPECT_TRUE(evaluation.next_frame);
   EXPECT_THAT(evaluation.pairs, ElementsAre(kThrees));
 
-  FlowLearnerOptions by_hand = options.learner;
+  LearnerOptions by_hand = options.learner;
   by_hand.width = by_hand.height = 64;
   by_hand.schedule = "partime";
   by_hand.seed = 3;
-  const auto made = ForetoldByHand(by_hand, options.clips[0], /*tested=*/5);
+  const auto made = ForetoldByHand(by_hand, options.task, options.clips[0], /*tested=*/5);
   const FlowRunResult& result = evaluation.runs.at(0).result;
   const ScoreSummary& whole = result.model.whole.loss;
   EXPECT_EQ(whole.predictions, kThrees);
@@ -352,16 +353,16 @@ TEST_F(FlowEvaluationTest, TheNextFrameIsScoredByWhatTheLearnerSaysOfIt) {
 
 TEST_F(FlowEvaluationTest, WhatDoesNotGoWithTheNextFrameIsRefused) {
   FlowEvaluationOptions options = Options();
-  options.learner.next_frame = true;
+  options.task.next_frame = true;
   options.references = {"none", "dis"};
   ExpectRefused(options, "the reference dis says how things moved");
   options.references = {"none"};
   options.camera_rates = {10};
   ExpectRefused(options, "leave out the camera's rates");
   options.camera_rates.clear();
-  options.learner.loss.occlusion = true;
+  options.task.loss.occlusion = true;
   ExpectRefused(options, "with occlusion");
-  options.learner.loss.occlusion = false;
+  options.task.loss.occlusion = false;
   std::mt19937 random(1);
   options.clips[1] =
       MadeClip("short", 64, 64, RandomPairs(1, 64, 64, std::chrono::milliseconds(100), random));

@@ -50,7 +50,7 @@ struct Collected {
 TEST(FlowLearnerTest, PredictsEverySampleInOrderAndLearns) {
   constexpr int kSamples = 100;
   const FlowRun run =
-      RunFlowLearner({.width = kSide, .height = kSide, .stages = 2}, kSamples, Stripes);
+      RunFlowLearner({.width = kSide, .height = kSide, .stages = 2}, {}, kSamples, Stripes);
   ASSERT_EQ(run.predictions.size(), std::size_t{kSamples});
   for (int i = 0; i < kSamples; ++i) {
     const ModelPrediction& prediction = run.predictions[i];
@@ -71,7 +71,7 @@ TEST(FlowLearnerTest, LearningLessBeginsWithTheNextSampleAdmitted) {
   for (int round = 0; round < 5; ++round) {
     Collected collected;
     auto learner = MakeFlowLearner(
-        {.width = kSide, .height = kSide, .schedule = "partime", .stages = 2, .cuts = {5}},
+        {.width = kSide, .height = kSide, .schedule = "partime", .stages = 2, .cuts = {5}}, {},
         collected.callback());
     ASSERT_TRUE(learner.ok()) << learner.status();
     for (int i = 0; i < 12; ++i) {
@@ -90,7 +90,7 @@ TEST(FlowLearnerTest, LearningLessBeginsWithTheNextSampleAdmitted) {
 TEST(FlowLearnerTest, TellsForHowLongItsStagesHaveWorked) {
   for (const bool learns : {true, false}) {
     auto learner =
-        MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2}, [](ModelPrediction) {});
+        MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2}, {}, [](ModelPrediction) {});
     ASSERT_TRUE(learner.ok()) << learner.status();
     if (!learns) (*learner)->LearnFromEvery(0);
     for (int i = 0; i < 4; ++i) {
@@ -109,7 +109,7 @@ TEST(FlowLearnerTest, TellsForHowLongItsStagesHaveWorked) {
 TEST(FlowLearnerTest, ColdItStartsAtNoMotion) {
   Collected collected;
   auto learner =
-      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 1}, collected.callback());
+      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 1}, {}, collected.callback());
   ASSERT_TRUE((*learner)->Admit({.previous = Stripes(0), .current = Stripes(1)}).ok());
   ASSERT_TRUE((*learner)->Drain().ok());
   const ModelPrediction& first = collected.predictions.at(0);
@@ -117,13 +117,13 @@ TEST(FlowLearnerTest, ColdItStartsAtNoMotion) {
   EXPECT_NEAR(first.loss, first.loss_no_motion, 1e-6);
 }
 
-void ExpectToLearn(const FlowLearnerOptions& options) {
-  const FlowRun run = RunFlowLearner(options, 4, Stripes);
+void ExpectToLearn(const LearnerOptions& options, const FlowTaskOptions& task) {
+  const FlowRun run = RunFlowLearner(options, task, 4, Stripes);
   EXPECT_THAT(run.updates, ElementsAre(4, 4));
   EXPECT_THAT(run.stages_that_stood, IsEmpty());
   for (const ModelPrediction& prediction : run.predictions) {
     EXPECT_TRUE(prediction.finite);
-    EXPECT_EQ(prediction.terms.size(), FlowLossTerms(options.loss).size());
+    EXPECT_EQ(prediction.terms.size(), FlowLossTerms(task.loss).size());
     EXPECT_EQ(prediction.flow->size(), std::size_t{2} * kSide * kSide);
   }
 }
@@ -133,11 +133,9 @@ TEST(FlowLearnerTest, LearnsByAnyObjectiveOneWayAndBothWays) {
     for (const bool occlusion : {false, true}) {
       SCOPED_TRACE(name);
       if (occlusion && !KnowsHiddenPixels(*FlowLossKind(name))) continue;
-      ExpectToLearn({.width = kSide,
-                     .height = kSide,
-                     .stages = 2,
-                     .learning_rate = 1e-6,
-                     .loss = {.kind = *FlowLossKind(name), .occlusion = occlusion}});
+      ExpectToLearn(
+          {.width = kSide, .height = kSide, .stages = 2, .optimizer = {.learning_rate = 1e-6}},
+          {.loss = {.kind = *FlowLossKind(name), .occlusion = occlusion}});
     }
   }
 }
@@ -162,9 +160,8 @@ TEST(FlowLearnerTest, TheNextFrameIsForetoldEverBetterUnderAnySchedule) {
                                     .height = kSide,
                                     .schedule = schedule,
                                     .stages = schedule == "sequential" ? 1 : 3,
-                                    .learning_rate = 1e-4,
-                                    .next_frame = true},
-                                   collected.callback());
+                                    .optimizer = {.learning_rate = 1e-4}},
+                                   {.next_frame = true}, collected.callback());
     ASSERT_TRUE(learner.ok()) << learner.status();
     for (int i = 0; i < 200; ++i) {
       ASSERT_TRUE(
@@ -186,12 +183,10 @@ TEST(FlowLearnerTest, TheNextFrameIsForetoldEverBetterUnderAnySchedule) {
 TEST(FlowLearnerTest, AnyNetworkLearnsAsItWasPublished) {
   for (const std::string network : {"ndconv", "resunet"}) {
     SCOPED_TRACE(network);
-    ExpectToLearn({.network = network,
-                   .width = kSide,
-                   .height = kSide,
-                   .stages = 2,
-                   .learning_rate = 1e-6,
-                   .loss = {.kind = FlowLossOptions::Kind::kPhotoAndSmooth, .smoothness = 1}});
+    ExpectToLearn(
+        {.width = kSide, .height = kSide, .stages = 2, .optimizer = {.learning_rate = 1e-6}},
+        {.network = network,
+         .loss = {.kind = FlowLossOptions::Kind::kPhotoAndSmooth, .smoothness = 1}});
   }
 }
 
@@ -199,12 +194,9 @@ TEST(FlowLearnerTest, AnyNetworkLearnsAsItWasPublished) {
 TEST(FlowLearnerTest, LevelsLearnFromLossesOfTheirOwn) {
   for (const int stages : {1, 2, 3}) {
     // From the tenth on the picture stands still, which teaches no level anything.
-    const FlowRun run = RunFlowLearner({.network = "levels",
-                                        .width = kSide,
-                                        .height = kSide,
-                                        .schedule = "local",
-                                        .stages = stages},
-                                       20, [](int i) { return Stripes(std::min(i, 10)); });
+    const FlowRun run =
+        RunFlowLearner({.width = kSide, .height = kSide, .schedule = "local", .stages = stages},
+                       {.network = "levels"}, 20, [](int i) { return Stripes(std::min(i, 10)); });
     const std::vector<std::size_t> begins = {3, 6};
     EXPECT_EQ(run.description.cuts(),
               (std::vector<std::size_t>(begins.end() - (stages - 1), begins.end())));
@@ -220,7 +212,7 @@ TEST(FlowLearnerTest, LevelsLearnFromLossesOfTheirOwn) {
 
 TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
   auto learner = MakeFlowLearner(
-      {.width = kSide, .height = kSide, .schedule = "partime", .stages = 3, .cuts = {4, 8}},
+      {.width = kSide, .height = kSide, .schedule = "partime", .stages = 3, .cuts = {4, 8}}, {},
       [](ModelPrediction) {});
   ASSERT_TRUE(learner.ok()) << learner.status();
   const LearnerDescription description = *(*learner)->description();
@@ -256,15 +248,16 @@ int MostStaleness(const LearnerDescription& learner) {
 class ReplanningTest : public ::testing::Test {
  protected:
   void Start(double replan_share) {
+    // A gate would wait for such a clock.
     auto learner = MakeFlowLearner({.width = kSide,
                                     .height = kSide,
                                     .schedule = "auto",
                                     .stages = 2,
                                     .frames_per_second = 1,
                                     .replan_share = replan_share,
-                                    .gate = false,  // It would wait for such a clock.
+                                    .gate = false,
                                     .clock = &clock_},
-                                   collected_.callback());
+                                   {}, collected_.callback());
     ASSERT_TRUE(learner.ok()) << learner.status();
     learner_ = *std::move(learner);
     ASSERT_EQ(MostStaleness(*learner_->description()), 0);
@@ -327,48 +320,56 @@ TEST_F(ReplanningTest, DescribesTheRateAtWhichItReallyLearns) {
 
 TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
   struct Bad {
-    FlowLearnerOptions options;
+    LearnerOptions options;
+    FlowTaskOptions task;
     const char* message;
   };
   const std::vector<Bad> all = {
-      {{.width = 100, .height = 64}, "multiples of 16"},
-      {{.width = 64, .height = 48}, "at least 64"},
-      {{.width = 64, .height = 64, .schedule = "fast"}, "use one of: sequential, one_f_one_b_star"},
-      {{.width = 64, .height = 64, .schedule = "local"}, "levels, not flow"},
-      {{.network = "levels", .width = 64, .height = 64, .schedule = "local", .stages = 4},
+      {{.width = 100, .height = 64}, {}, "multiples of 16"},
+      {{.width = 64, .height = 48}, {}, "at least 64"},
+      {{.width = 64, .height = 64, .schedule = "fast"},
+       {},
+       "use one of: sequential, one_f_one_b_star"},
+      {{.width = 64, .height = 64, .schedule = "local"}, {}, "levels, not flow"},
+      {{.width = 64, .height = 64, .schedule = "local", .stages = 4},
+       {.network = "levels"},
        "stages, not 4"},
-      {{.width = 64, .height = 64, .loss = {.kind = FlowLossOptions::Kind::kHs, .occlusion = true}},
+      {{.width = 64, .height = 64},
+       {.loss = {.kind = FlowLossOptions::Kind::kHs, .occlusion = true}},
        "occlusion is for the losses"},
-      {{.width = 64, .height = 64, .loss = {.occlusion = true}, .next_frame = true},
+      {{.width = 64, .height = 64},
+       {.loss = {.occlusion = true}, .next_frame = true},
        "not for the next frame"},
-      {{.network = "levels", .width = 64, .height = 64, .schedule = "local", .cuts = {4}},
+      {{.width = 64, .height = 64, .schedule = "local", .cuts = {4}},
+       {.network = "levels"},
        "at one of the layers 3, 6, not 4"},
-      {{.width = 64, .height = 64, .stages = 40}, "ask for 1 to"},
-      {{.width = 64, .height = 64, .stages = 3, .cuts = {2}}, "3 stages have 2 cuts, not 1"},
-      {{.width = 64, .height = 64, .stages = 1, .cuts = {2}}, "1 stage has 0 cuts, not 1"},
-      {{.width = 64, .height = 64, .stages = 2, .cuts = {99}}, "cut 99 is not allowed"},
-      {{.width = 64, .height = 64, .schedule = "auto"}, "say the camera's frames_per_second"},
-      {{.width = 64, .height = 64, .replan_share = -1}, "must not be negative; 0: never"},
-      {{.width = 64, .height = 64, .learning_rate = -1}, "must not be negative"},
-      {{.width = 64, .height = 64, .loss = {.smoothness = -1}}, "smoothness must not be negative"},
-      {{.width = 64, .height = 64, .threads_per_stage = 0}, "at least one thread"},
+      {{.width = 64, .height = 64, .stages = 40}, {}, "ask for 1 to"},
+      {{.width = 64, .height = 64, .stages = 3, .cuts = {2}}, {}, "3 stages have 2 cuts, not 1"},
+      {{.width = 64, .height = 64, .stages = 1, .cuts = {2}}, {}, "1 stage has 0 cuts, not 1"},
+      {{.width = 64, .height = 64, .stages = 2, .cuts = {99}}, {}, "cut 99 is not allowed"},
+      {{.width = 64, .height = 64, .schedule = "auto"}, {}, "say the camera's frames_per_second"},
+      {{.width = 64, .height = 64, .replan_share = -1}, {}, "must not be negative; 0: never"},
+      {{.width = 64, .height = 64, .optimizer = {.learning_rate = -1}}, {}, "must not be negative"},
+      {{.width = 64, .height = 64},
+       {.loss = {.smoothness = -1}},
+       "smoothness must not be negative"},
+      {{.width = 64, .height = 64, .threads_per_stage = 0}, {}, "at least one thread"},
   };
   for (const Bad& bad : all) {
-    const auto learner = MakeFlowLearner(bad.options, [](ModelPrediction) {});
+    const auto learner = MakeFlowLearner(bad.options, bad.task, [](ModelPrediction) {});
     EXPECT_EQ(learner.status().code(), absl::StatusCode::kInvalidArgument) << bad.message;
     EXPECT_THAT(learner.status().message(), HasSubstr(bad.message));
   }
   const auto missing = MakeFlowLearner({.width = 64, .height = 64, .weights = "nowhere/flow.pt"},
-                                       [](ModelPrediction) {});
+                                       {}, [](ModelPrediction) {});
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(missing.status().message(), HasSubstr("nowhere/flow.pt"));
 }
 
 TEST(FlowLearnerTest, TheNextFrameTakesThreePicturesAndFlowTwo) {
   for (const bool next_frame : {false, true}) {
-    auto learner = MakeFlowLearner(
-        {.width = kSide, .height = kSide, .schedule = "sequential", .next_frame = next_frame},
-        [](const ModelPrediction&) {});
+    auto learner = MakeFlowLearner({.width = kSide, .height = kSide, .schedule = "sequential"},
+                                   {.next_frame = next_frame}, [](const ModelPrediction&) {});
     ASSERT_TRUE(learner.ok()) << learner.status();
     PicturePair other{.previous = {}, .current = {}};
     const std::vector<std::uint8_t> picture = Stripes(0);
@@ -384,7 +385,7 @@ TEST(FlowLearnerTest, TheNextFrameTakesThreePicturesAndFlowTwo) {
 TEST(FlowLearnerTest, PicturesOfAnotherSizeAreRefusedAndLoseNothing) {
   Collected collected;
   auto learner =
-      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2}, collected.callback());
+      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2}, {}, collected.callback());
   const std::vector<std::uint8_t> small(3 * 32 * 32);
   EXPECT_EQ((*learner)->Admit({.previous = small, .current = small}).status().code(),
             absl::StatusCode::kInvalidArgument);

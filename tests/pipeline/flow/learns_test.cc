@@ -33,11 +33,11 @@ constexpr int kTries = 5;
 
 std::vector<std::uint8_t> MovingWaves(int i) { return Waves(0.7 * (i % 40)); }
 
-FlowRun OfTwoStages(const FlowLearnerOptions& changed) {
-  FlowLearnerOptions options = changed;
+FlowRun OfTwoStages(const LearnerOptions& changed) {
+  LearnerOptions options = changed;
   options.width = options.height = kWavesSide;
   options.stages = 2;
-  return RunFlowLearner(options, kSamples, MovingWaves);
+  return RunFlowLearner(options, {}, kSamples, MovingWaves);
 }
 
 TEST(LearnsTest, WeightsOfBothStagesMoveAndTheLossFalls) {
@@ -51,7 +51,7 @@ TEST(LearnsTest, WeightsOfBothStagesMoveAndTheLossFalls) {
 
 // The test of the test. The counters say what they say of one that learns.
 TEST(LearnsTest, OneThatUpdatesInVainDoesNotLearn) {
-  const FlowRun run = OfTwoStages({.learning_rate = 0});
+  const FlowRun run = OfTwoStages({.optimizer = {.learning_rate = 0}});
   EXPECT_THAT(run.updates, Each(Ge(kSamples - 4))) << "all but where the waves jump";
   EXPECT_THAT(run.stages_that_stood, ElementsAre(1, 2));
   EXPECT_GE(LossLeft(run.Ratios()), kLearned);
@@ -131,7 +131,7 @@ double OverlapUnder(const std::string& schedule) {
     return rgb;
   };
   const FlowRun run =
-      RunFlowLearner({.width = kWidth, .height = kHeight, .schedule = schedule, .stages = 2},
+      RunFlowLearner({.width = kWidth, .height = kHeight, .schedule = schedule, .stages = 2}, {},
                      /*samples=*/30, picture);
   return OverlappingShare(FromWhenReady(run.operations));
 }

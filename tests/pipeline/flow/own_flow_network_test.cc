@@ -64,20 +64,23 @@ class OwnFlowNetworkTest : public ::testing::TestWithParam<Objective> {
   }
   ~OwnFlowNetworkTest() override { fs::remove_all(folder_); }
 
-  [[nodiscard]] FlowLearnerOptions Options() const {
-    const Objective& by = GetParam();
-    return {.network = network_,
-            .width = kWavesSide,
+  [[nodiscard]] LearnerOptions Options() const {
+    return {.width = kWavesSide,
             .height = kWavesSide,
             .stages = 2,
-            .loss = {.kind = *FlowLossKind(by.loss), .occlusion = by.occlusion},
-            .next_frame = by.next_frame,
             .checkpoints = {.folder = folder_ / "kept"}};
+  }
+
+  [[nodiscard]] FlowTaskOptions Task() const {
+    const Objective& by = GetParam();
+    return {.network = network_,
+            .loss = {.kind = *FlowLossKind(by.loss), .occlusion = by.occlusion},
+            .next_frame = by.next_frame};
   }
 
   // Ends with the learner gone, which its folder is then free of.
   void Learn(std::int64_t samples) const {
-    auto learner = MakeFlowLearner(Options(), [](const ModelPrediction& prediction) {
+    auto learner = MakeFlowLearner(Options(), Task(), [](const ModelPrediction& prediction) {
       EXPECT_TRUE(prediction.finite);
       EXPECT_EQ(prediction.skipped, SkipReason::kNone);
     });

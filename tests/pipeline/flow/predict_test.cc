@@ -13,7 +13,7 @@
 
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/labels/label_learner.h"
-#include "pipeline/labels/label_stream_learner.h"
+#include "pipeline/labels/staged_label_learner.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/scenes/generated_stream.h"
@@ -30,9 +30,10 @@ constexpr int kSide = 64;
 /// The stream's pictures, and a learner's prediction for each.
 class Filmed {
  public:
-  explicit Filmed(FlowLearnerOptions options) : options_(std::move(options)) {
+  explicit Filmed(LearnerOptions options, const FlowTaskOptions& task = {})
+      : options_(std::move(options)), next_frame_(task.next_frame) {
     options_.width = options_.height = kSide;
-    auto made = MakeFlowLearner(options_, [this](ModelPrediction prediction) {
+    auto made = MakeFlowLearner(options_, task, [this](ModelPrediction prediction) {
       const std::lock_guard lock(mu_);
       predictions_.push_back(std::move(prediction));
     });
@@ -53,7 +54,7 @@ class Filmed {
   }
   [[nodiscard]] PicturePair Next() const {
     PicturePair pair{.previous = pair_.previous_rgb, .current = pair_.current_rgb};
-    if (options_.next_frame) pair.before = before_;
+    if (next_frame_) pair.before = before_;
     return pair;
   }
   /// Waits until every stage has learned from all that teaches. REQUIRES: sequential.
@@ -78,7 +79,8 @@ class Filmed {
     pair_ = stream_.Next();
   }
 
-  FlowLearnerOptions options_;
+  LearnerOptions options_;
+  const bool next_frame_;
   GeneratedStream stream_{{.width = kSide, .height = kSide}};
   GeneratedPair pair_ = stream_.Next();
   std::vector<std::uint8_t> before_ = pair_.previous_rgb;
@@ -98,8 +100,8 @@ void ExpectTheSame(const ModelPrediction& made, const ModelPrediction& expected)
 }
 
 // The frame that comes next meets the same weights, where nothing is on its way.
-void ExpectWhatTheNextFrameGets(const FlowLearnerOptions& options) {
-  Filmed filmed(options);
+void ExpectWhatTheNextFrameGets(const LearnerOptions& options, const FlowTaskOptions& task = {}) {
+  Filmed filmed(options, task);
   filmed.Film(8);
   filmed.AwaitUpdates();
   const auto asked = filmed.learner().Predict(filmed.Next());
@@ -113,21 +115,18 @@ void ExpectWhatTheNextFrameGets(const FlowLearnerOptions& options) {
 }
 
 TEST(PredictTest, SaysWhatTheNextFrameWillGet) {
-  ExpectWhatTheNextFrameGets({.schedule = "sequential", .stages = 1, .learning_rate = 1e-3});
-  ExpectWhatTheNextFrameGets({.schedule = "sequential", .stages = 3, .learning_rate = 1e-3});
+  ExpectWhatTheNextFrameGets(
+      {.schedule = "sequential", .stages = 1, .optimizer = {.learning_rate = 1e-3}});
+  ExpectWhatTheNextFrameGets(
+      {.schedule = "sequential", .stages = 3, .optimizer = {.learning_rate = 1e-3}});
 }
 
 TEST(PredictTest, KnowsThePictureToComeAndOtherNetworks) {
-  const FlowLearnerOptions options{.schedule = "sequential", .stages = 2, .learning_rate = 1e-3};
-  FlowLearnerOptions other = options;
-  other.next_frame = true;
-  ExpectWhatTheNextFrameGets(other);
-  other = options;
-  other.network = "flownets";
-  ExpectWhatTheNextFrameGets(other);
-  other = options;
-  other.precision = Precision::kBFloat16;
-  ExpectWhatTheNextFrameGets(other);
+  const LearnerOptions options{
+      .schedule = "sequential", .stages = 2, .optimizer = {.learning_rate = 1e-3}};
+  ExpectWhatTheNextFrameGets(options, {.next_frame = true});
+  ExpectWhatTheNextFrameGets(options, {.network = "flownets"});
+  ExpectWhatTheNextFrameGets(options, {.precision = Precision::kBFloat16});
 }
 
 // Whatever weights stages keep for samples in flight, and in whatever order they work.
@@ -135,13 +134,13 @@ TEST(PredictTest, AskingWhileItLearnsChangesNothing) {
   constexpr int kSamples = 12;
   for (const std::string& schedule : ScheduleNames()) {
     SCOPED_TRACE(schedule);
-    const FlowLearnerOptions options{
-        .network = schedule == "local" ? "levels" : "flow", .schedule = schedule, .stages = 2};
-    Filmed alone(options);
+    const LearnerOptions options{.schedule = schedule, .stages = 2};
+    const FlowTaskOptions task{.network = schedule == "local" ? "levels" : "flow"};
+    Filmed alone(options, task);
     alone.Film(kSamples);
     const std::vector<ModelPrediction> expected = alone.End();
 
-    Filmed asked(options);
+    Filmed asked(options, task);
     const std::vector<std::uint8_t> pictures(asked.Next().current.begin(),
                                              asked.Next().current.end());
     std::atomic<int> answers = 0;
@@ -174,28 +173,27 @@ TEST(PredictTest, PicturesOfAnotherSizeAreRefused) {
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("64x64"));
 }
 
-LabelStreamOptions SmallLabelStream(LabelTask task) {
-  LabelStreamOptions options;
-  options.width = options.height = 4;
-  options.learner.task = task;
-  options.learner.layers = 3;
-  options.learner.width = 8;
-  options.learner.outputs = 3;
-  options.learner.optimizer.learning_rate = 0.1;
-  options.learner.schedule = "sequential";
-  options.learner.stages = 2;
-  options.learner.cuts = {1};
-  options.learner.safety = LabelSafety();
-  return options;
+LearnerOptions SmallLearner() {
+  return {.width = 4,
+          .height = 4,
+          .schedule = "sequential",
+          .stages = 2,
+          .cuts = {1},
+          .optimizer = {.learning_rate = 0.1}};
+}
+
+LabelTaskOptions SmallTask(LabelTask task) {
+  return {.layers = 3, .width = 8, .task = task, .outputs = 3, .divergence = kLabelDivergence};
 }
 
 void ExpectWhatTheNextPictureGets(LabelTask task, const SampleLabel& label) {
   std::vector<ModelPrediction> said;
   std::mutex mu;
-  auto learner = MakeLabelStreamLearner(SmallLabelStream(task), [&](const ModelPrediction& made) {
-    const std::lock_guard lock(mu);
-    said.push_back(made);
-  });
+  auto learner =
+      MakeLabelLearner(SmallLearner(), SmallTask(task), [&](const ModelPrediction& made) {
+        const std::lock_guard lock(mu);
+        said.push_back(made);
+      });
   ASSERT_TRUE(learner.ok()) << learner.status();
   std::vector<std::uint8_t> picture(48);
   for (std::size_t i = 0; i < picture.size(); ++i) picture[i] = static_cast<std::uint8_t>(i * 5);
@@ -230,27 +228,33 @@ class OneSampleLearner {
   };
 
   OneSampleLearner() {
-    LabelLearnerOptions options{.layers = 3, .width = 8, .task = LabelTask::kRegression};
-    options.outputs = 3;
-    options.optimizer.learning_rate = 1e-5;  // So that a thousand updates do not reach the end.
-    auto made = MakeLabelLearner(options, [](const LabelPrediction& /*prediction*/) {});
+    // Such a rate that a thousand updates do not reach the end.
+    const LearnerOptions options{.width = 8,
+                                 .height = 8,
+                                 .schedule = "sequential",
+                                 .stages = 1,
+                                 .optimizer = {.learning_rate = 1e-5}};
+    const LabelTaskOptions task{
+        .layers = 3, .width = 8, .task = LabelTask::kRegression, .outputs = 3};
+    auto made =
+        StagedLabelLearner::Make(options, task, [](const ModelPrediction& /*prediction*/) {});
     EXPECT_TRUE(made.ok()) << made.status();
     learner_ = *std::move(made);
   }
 
-  void Learn() { EXPECT_TRUE(learner_->Admit(sample_, std::vector<float>{1, 2, 3}).ok()); }
+  void Learn() { EXPECT_TRUE(learner_->AdmitSample(sample_, std::vector<float>{1, 2, 3}).ok()); }
   void AwaitUpdates(std::int64_t updates) {
     while (learner_->updates().back() < updates) std::this_thread::yield();
   }
   Answer Ask() {
-    auto made = learner_->Predict(sample_);
+    auto made = learner_->PredictSample(sample_);
     EXPECT_TRUE(made.ok()) << made.status();
-    return {std::move(made->outputs), made->updates};
+    return {*made->outputs, made->updates};
   }
 
  private:
   const std::vector<float> sample_ = std::vector<float>(64, 0.5F);
-  std::unique_ptr<LabelLearner> learner_;
+  std::unique_ptr<StagedLabelLearner> learner_;
 };
 
 // Whenever it is asked: in the middle of an update, too.

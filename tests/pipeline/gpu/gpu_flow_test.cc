@@ -34,22 +34,22 @@ std::vector<float> LossesOf(const std::string& device, bool captures,
   constexpr int kPairs = 40;
   std::mutex mu;
   std::vector<float> losses;
-  auto learner = MakeFlowLearner(
-      {.width = kSide,
-       .height = kSide,
-       .stages = 2,
-       .cuts = {6},
-       .period_ms = 0.001,
-       .weights = FlowStart(),
-       .precision = precision,
-       .devices = {device},
-       .captures = captures,
-       .on_not_captured = [](int stage,
-                             const std::string& why) { ADD_FAILURE() << stage << ": " << why; }},
-      [&](const ModelPrediction& prediction) {
-        const std::lock_guard lock(mu);
-        losses.push_back(prediction.loss);
-      });
+  auto learner = MakeFlowLearner({.width = kSide,
+                                  .height = kSide,
+                                  .stages = 2,
+                                  .request = {.period = 0.001},
+                                  .cuts = {6},
+                                  .weights = FlowStart(),
+                                  .devices = {device},
+                                  .captures = captures},
+                                 {.precision = precision},
+                                 [&](const ModelPrediction& prediction) {
+                                   const std::lock_guard lock(mu);
+                                   losses.push_back(prediction.loss);
+                                 },
+                                 {.on_not_captured = [](int stage, const std::string& why) {
+                                   ADD_FAILURE() << stage << ": " << why;
+                                 }});
   EXPECT_TRUE(learner.ok()) << learner.status();
   GeneratedStream stream({.width = kSide, .height = kSide});
   for (int i = 0; i < kPairs; ++i) {
@@ -85,7 +85,7 @@ TEST_P(FlowOnAGpu, ALearnerOnAGpuCanBeAsked) {
        .weights = FlowStart(),
        .devices = {"cuda:0"},
        .captures = GetParam()},
-      [&](const ModelPrediction& prediction) { losses.push_back(prediction.loss); });
+      {}, [&](const ModelPrediction& prediction) { losses.push_back(prediction.loss); });
   ASSERT_TRUE(learner.ok()) << learner.status();
   GeneratedStream stream({.width = kSide, .height = kSide});
   std::vector<float> asked;

@@ -1,260 +1,168 @@
 #include "pipeline/labels/label_learner.h"
 
-#include <unistd.h>
-
-#include <cmath>
-#include <filesystem>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/random.h"
-#include "tests/pipeline/support/replay_model.h"
+#include "pipeline/labels/staged_label_learner.h"
+#include "tests/pipeline/support/label_options.h"
 
 namespace millrace::pipeline {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::FloatEq;
 using ::testing::HasSubstr;
-using ::testing::Pair;
-using ::testing::SizeIs;
 
-using Predictions = std::vector<LabelPrediction>;
+constexpr int kWidth = 4;
+constexpr int kHeight = 3;
 
-LabelLearnerOptions SmallOptions() {
-  return {.layers = 3,
-          .width = 8,
-          .sample_shape = {4},
-          .outputs = 2,
-          .window = 4,
-          .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.1}};
+/// A picture of its own for each number.
+std::vector<std::uint8_t> PictureOf(int number) {
+  std::vector<std::uint8_t> rgb(std::size_t{3} * kWidth * kHeight);
+  for (std::size_t i = 0; i < rgb.size(); ++i) {
+    rgb[i] = static_cast<std::uint8_t>(i * 7 + number * (31 + i));
+  }
+  return rgb;
 }
 
-std::unique_ptr<LabelLearner> Make(const LabelLearnerOptions& options, Predictions& predictions) {
-  auto learner = MakeLabelLearner(
-      options, [&predictions](const LabelPrediction& made) { predictions.push_back(made); });
-  EXPECT_TRUE(learner.ok()) << learner.status();
-  return learner.ok() ? *std::move(learner) : nullptr;
+LabelOptions SmallStream() {
+  return {.learner = {.width = kWidth,
+                      .height = kHeight,
+                      .schedule = "partime",
+                      .stages = 2,
+                      .cuts = {1},
+                      .optimizer = {.learning_rate = 0.01}},
+          .task = {.layers = 3, .width = 8, .outputs = 3, .window = 4}};
 }
 
-void ExpectRefused(const LabelLearnerOptions& options, const std::string& message) {
-  const auto refused = MakeLabelLearner(options, [](const LabelPrediction&) {});
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr(message));
-  EXPECT_TRUE(absl::IsInvalidArgument(refused.status()) || absl::IsNotFound(refused.status()))
-      << refused.status();
-}
-
-// Which of two numbers is larger.
-struct Sample {
-  std::vector<float> values;
-  std::int64_t label = 0;
+/// All values of a prediction, bit for bit.
+struct Said {
+  std::vector<float> outputs;
+  int best_class;
+  int labelled;
+  float loss;
+  std::int64_t updates;
+  bool operator==(const Said&) const = default;
 };
-std::vector<Sample> Samples(int count) {
-  Random random(4);
-  std::vector<Sample> samples;
-  for (int i = 0; i < count; ++i) {
-    Sample& sample = samples.emplace_back();
-    for (int k = 0; k < 4; ++k) sample.values.push_back(static_cast<float>(random.Bell()));
-    sample.label = sample.values[0] > sample.values[3] ? 1 : 0;
-  }
-  return samples;
+
+TEST(PlanarOfTest, MakesZeroToOneChannelsFirst) {
+  const std::vector<std::uint8_t> rgb = {255, 0, 51, 0, 255, 0};
+  EXPECT_THAT(PlanarOf(rgb, 3), ElementsAre(1, 0, 0, 1, FloatEq(0.2F), 0));
+  EXPECT_THAT(PlanarOf(rgb, 1), ElementsAre(FloatEq(0.299F + 0.114F * 0.2F), FloatEq(0.587F)));
 }
 
-TEST(LabelLearnerTest, LearnsClassesFromLabels) {
-  for (const char* const schedule : {"sequential", "one_f_one_b_star"}) {
-    LabelLearnerOptions options = SmallOptions();
-    options.schedule = schedule;
-    options.stages = 3;
-    Predictions predictions;
-    const auto learner = Make(options, predictions);
-    for (const Sample& sample : Samples(600)) {
-      ASSERT_TRUE(learner->Admit(sample.values, sample.label).ok());
+class LabelLearnerTest : public testing::TestWithParam<LabelTask> {
+ protected:
+  static constexpr int kSamples = 40;
+
+  /// With every fourth sample, after every other of the rest, never for those between.
+  static bool LabelWith(int sample) { return sample % 4 == 0; }
+  static bool LabelAfter(int sample) { return sample % 4 == 1; }
+  [[nodiscard]] static SampleLabel LabelOf(int sample) {
+    if (GetParam() == LabelTask::kClassification) return std::int64_t{sample % 3};
+    return std::vector<float>{0.5F, static_cast<float>(sample % 5), -1};
+  }
+};
+
+// What the service sees is what the learner of labels says, bit for bit.
+TEST_P(LabelLearnerTest, SaysWhatIsSaidOfTheSamplesOfItsPictures) {
+  LabelOptions options = SmallStream();
+  options.task.task = GetParam();
+  std::vector<Said> seen;
+  Learner* stream = nullptr;
+  auto adapted = MakeLabelLearner(options.learner, options.task, [&](const ModelPrediction& p) {
+    EXPECT_EQ(p.flow, nullptr);
+    EXPECT_EQ(p.skipped, p.labelled > 0 ? SkipReason::kNone : SkipReason::kUnlabelled);
+    seen.push_back({*p.outputs, p.best_class, p.labelled, p.loss, p.updates});
+    const int sample = static_cast<int>(p.sample);
+    if (LabelAfter(sample)) {
+      EXPECT_TRUE(stream->Label(sample, LabelOf(sample)).ok());
     }
-    ASSERT_TRUE(learner->Drain().ok());
-    ASSERT_THAT(predictions, SizeIs(600));
-    int right = 0;
-    for (int i = 500; i < 600; ++i) {
-      const LabelPrediction& made = predictions[i];
-      right += made.best_class == Samples(600)[i].label ? 1 : 0;
-      EXPECT_NEAR(made.outputs[0] + made.outputs[1], 1, 1e-5);
-      EXPECT_EQ(made.labelled, 4);
-    }
-    EXPECT_GT(right, 85) << schedule;
-  }
-}
-
-TEST(LabelLearnerTest, LearnsValues) {
-  LabelLearnerOptions options = SmallOptions();
-  options.task = LabelTask::kRegression;
-  options.outputs = 1;
-  options.optimizer.learning_rate = 0.03;
-  Predictions predictions;
-  const auto learner = Make(options, predictions);
-  for (const Sample& sample : Samples(800)) {
-    const SampleLabel sum = std::vector<float>{sample.values[0] - sample.values[3]};
-    ASSERT_TRUE(learner->Admit(sample.values, sum).ok());
-  }
-  ASSERT_TRUE(learner->Drain().ok());
-  double first = 0;
-  double last = 0;
-  for (int i = 0; i < 100; ++i) {
-    first += *predictions[i].loss;
-    last += *predictions[700 + i].loss;
-  }
-  EXPECT_LT(last, 0.2 * first);
-  EXPECT_THAT(predictions[0].outputs, SizeIs(1));
-  EXPECT_EQ(predictions[0].best_class, -1);
-}
-
-TEST(LabelLearnerTest, WithoutLabelsItPredictsAndLearnsNothing) {
-  Predictions predictions;
-  const auto learner = Make(SmallOptions(), predictions);
-  for (const Sample& sample : Samples(20)) ASSERT_TRUE(learner->Admit(sample.values).ok());
-  ASSERT_TRUE(learner->Drain().ok());
-  ASSERT_THAT(predictions, SizeIs(20));
-  for (const LabelPrediction& made : predictions) {
-    EXPECT_EQ(made.labelled, 0);
-    EXPECT_FALSE(made.loss.has_value());
-    EXPECT_EQ(made.updates, 0);
-  }
-  EXPECT_THAT(learner->updates(), ElementsAre(0));
-}
-
-// The one label, sent after the prediction of sample 5, is learned from while the window holds
-// sample 4: at steps 6 and 7. Nothing else ever has a label.
-TEST(LabelLearnerTest, LateLabelTeachesUntilItsSampleLeavesTheWindow) {
-  LabelLearnerOptions options = SmallOptions();
-  Predictions predictions;
-  std::vector<absl::StatusCode> sent;
-  LabelLearner* at_work = nullptr;
-  const auto learner = MakeLabelLearner(options, [&](const LabelPrediction& made) {
-    predictions.push_back(made);
-    if (made.sample == 5) sent.push_back(at_work->Label(4, std::int64_t{1}).code());
-    if (made.sample == 8) sent.push_back(at_work->Label(5, std::int64_t{1}).code());
-    if (made.sample == 9) sent.push_back(at_work->Label(99, std::int64_t{1}).code());
   });
+  ASSERT_TRUE(adapted.ok()) << adapted.status();
+  stream = adapted->get();
+
+  std::vector<Said> expected;
+  StagedLabelLearner* fed = nullptr;
+  auto learner =
+      StagedLabelLearner::Make(options.learner, options.task, [&](const ModelPrediction& p) {
+        expected.push_back({*p.outputs, p.best_class, p.labelled, p.loss, p.updates});
+        const int sample = static_cast<int>(p.sample);
+        if (LabelAfter(sample)) {
+          EXPECT_TRUE(fed->Label(sample, LabelOf(sample)).ok());
+        }
+      });
   ASSERT_TRUE(learner.ok()) << learner.status();
-  at_work = learner->get();
-  for (const Sample& sample : Samples(12)) ASSERT_TRUE(at_work->Admit(sample.values).ok());
-  ASSERT_TRUE(at_work->Drain().ok());
-  std::vector<int> labelled;
-  for (const LabelPrediction& made : predictions) labelled.push_back(made.labelled);
-  EXPECT_THAT(labelled, ElementsAre(0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0));
-  EXPECT_THAT(at_work->updates(), ElementsAre(2));
-  EXPECT_THAT(sent, ElementsAre(absl::StatusCode::kOk, absl::StatusCode::kOutOfRange,
-                                absl::StatusCode::kNotFound));
-  const LabelFigures figures = at_work->figures();
-  EXPECT_EQ(figures.late, 1);
-  EXPECT_EQ(figures.too_late, 1);
-  EXPECT_EQ(figures.unknown, 1);
-}
+  fed = learner->get();
 
-TEST(LabelLearnerTest, CopiesAreTheNetworkAfterTheirSample) {
-  LabelLearnerOptions options = SmallOptions();
-  options.schedule = "stale";
-  options.stages = 3;
-  options.copy_every = 20;
-  std::vector<std::pair<std::int64_t, float>> copies;
-  const Sample asked = Samples(1)[0];
-  options.on_copy = [&](std::int64_t sample, const LabelModel& model) {
-    copies.emplace_back(sample, model.Outputs(asked.values)[0][0]);
-  };
-  const auto run = [&](int samples) {
-    Predictions predictions;
-    const auto learner = Make(options, predictions);
-    for (const Sample& sample : Samples(samples)) {
-      EXPECT_TRUE(learner->Admit(sample.values, sample.label).ok());
-    }
-    EXPECT_TRUE(learner->Drain().ok());
-    return learner->Model().Outputs(asked.values)[0][0];
-  };
-  const float after_forty = run(40);
-  EXPECT_THAT(copies, ElementsAre(Pair(19, testing::_), Pair(39, after_forty)));
-  copies.clear();
-  run(60);
-  EXPECT_THAT(copies[1], Pair(39, after_forty)) << "later samples change nothing";
-}
-
-TEST(LabelLearnerTest, WhatDoesNotFitIsRefusedAndHasNoNumber) {
-  Predictions predictions;
-  const auto learner = Make(SmallOptions(), predictions);
-  const std::vector<float> good(4, 1);
-  EXPECT_TRUE(absl::IsInvalidArgument(learner->Admit(std::vector<float>(5)).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(learner->Admit(std::vector<float>(4, NAN)).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(learner->Admit(good, std::int64_t{2}).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(learner->Admit(good, std::vector<float>{1, 2}).status()));
-  const auto number = learner->Admit(good);
-  ASSERT_TRUE(number.ok());
-  EXPECT_EQ(*number, 0);
-  EXPECT_TRUE(absl::IsInvalidArgument(learner->Label(0, std::int64_t{-1})));
-  EXPECT_TRUE(learner->Drain().ok());
-}
-
-TEST(LabelLearnerTest, BadOptionsGetOneLineThatSaysWhatToDo) {
-  const auto with = [](auto change) {
-    LabelLearnerOptions options = SmallOptions();
-    change(options);
-    return options;
-  };
-  ExpectRefused(with([](auto& o) { o.window = 0; }), "a window of 0 samples");
-  ExpectRefused(with([](auto& o) { o.outputs = 1; }), "2 classes");
-  ExpectRefused(with([](auto& o) { o.stages = 4; }), "stages");
-  ExpectRefused(with([](auto& o) { o.cuts = {3}; }), "cut");
-  ExpectRefused(with([](auto& o) { o.schedule = "fast"; }), "use one of: sequential");
-  ExpectRefused(with([](auto& o) { o.network = "big"; }), "use one of: mlp, convolutional");
-  ExpectRefused(with([](auto& o) { o.network = "convolutional"; }), "channels, rows and columns");
-  ExpectRefused(with([](auto& o) { o.layers = 1; }), "2 to 1000 layers");
-  ExpectRefused(with([](auto& o) { o.model = "/none.pt"; }), "there is no model");
-  ExpectRefused(with([](auto& o) {
-                  o.schedule = "local";
-                  o.stages = 2;
-                }),
-                "stage 1, which schedule local gives its own loss, makes [4, 8] of a window of 4");
-}
-
-TEST(LabelLearnerTest, ConvolutionalNetworkLearnsFromPictures) {
-  LabelLearnerOptions options = SmallOptions();
-  options.network = "convolutional";
-  options.layers = 4;
-  options.sample_shape = {1, 8, 8};
-  options.stages = 2;
-  options.schedule = "pipedream";
-  Predictions predictions;
-  const auto learner = Make(options, predictions);
-  for (int i = 0; i < 300; ++i) {
-    // A bar that stands or lies.
-    std::vector<float> picture(64, 0);
-    for (int k = 0; k < 8; ++k) picture[i % 2 == 0 ? 8 * k + i % 7 : 8 * (i % 7) + k] = 1;
-    ASSERT_TRUE(learner->Admit(picture, std::int64_t{i % 2}).ok());
+  for (int i = 0; i < kSamples; ++i) {
+    const std::vector<std::uint8_t> picture = PictureOf(i);
+    std::optional<SampleLabel> label;
+    if (LabelWith(i)) label = LabelOf(i);
+    EXPECT_TRUE(stream->AwaitRoom().ok());
+    EXPECT_THAT(stream->Admit({.previous = {}, .current = picture, .label = label}).value_or(-1),
+                i);
+    EXPECT_TRUE(fed->AdmitSample(PlanarOf(picture, 1), label).ok());
   }
-  ASSERT_TRUE(learner->Drain().ok());
-  int right = 0;
-  for (int i = 250; i < 300; ++i) right += predictions[i].best_class == i % 2 ? 1 : 0;
-  EXPECT_GT(right, 45);
+  EXPECT_TRUE(stream->Drain().ok());
+  EXPECT_TRUE(fed->Drain().ok());
+  EXPECT_EQ(seen.size(), std::size_t{kSamples});
+  EXPECT_EQ(seen, expected);
+  EXPECT_EQ(stream->updates(), fed->updates());
+  EXPECT_GT(stream->updates().back(), 0);
 }
 
-TEST(LabelLearnerTest, RunsAUsersOwnNetwork) {
-  const std::string path = std::filesystem::path(::testing::TempDir()) /
-                           ("label_learner" + std::to_string(::getpid()) + ".pt");
-  SaveNetwork({Child("A", 4, 6), Doubling(), Child("B", 6, 2)}, path);
-  LabelLearnerOptions options = SmallOptions();
-  options.model = path;
-  options.stages = 2;
-  options.schedule = "gpipe";
-  Predictions predictions;
-  const auto learner = Make(options, predictions);
-  for (const Sample& sample : Samples(41)) {
-    ASSERT_TRUE(learner->Admit(sample.values, sample.label).ok());
-  }
-  ASSERT_TRUE(learner->Drain().ok());
-  EXPECT_THAT(predictions, SizeIs(41));
-  EXPECT_GT(learner->updates()[0], 0);
-  options.outputs = 3;
-  ExpectRefused(options,
-                "the network makes [4, 2] of a window of 4 samples; 3 classes need [4, 3]");
-  std::filesystem::remove(path);
+INSTANTIATE_TEST_SUITE_P(Tasks, LabelLearnerTest,
+                         testing::Values(LabelTask::kClassification, LabelTask::kRegression),
+                         [](const auto& tested) {
+                           return tested.param == LabelTask::kRegression ? "Regression"
+                                                                         : "Classification";
+                         });
+
+TEST(LabelLearnerDescriptionTest, SaysWhatItLearnsAndHowItWasCut) {
+  LabelOptions options = SmallStream();
+  options.learner.cuts.clear();
+  options.task.classes = {"cat", "dog", "cow"};
+  const auto learner =
+      MakeLabelLearner(options.learner, options.task, [](const ModelPrediction&) {});
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  const auto description = (*learner)->description();
+  EXPECT_EQ(description->schedule, "partime");
+  EXPECT_EQ(description->width, kWidth);
+  EXPECT_EQ(description->stages.size(), 2u);
+  EXPECT_GT(description->stages[0].forward_ms, 0);
+  EXPECT_GT(description->samples_per_second, 0);
+  ASSERT_TRUE(description->labels.has_value());
+  EXPECT_EQ(description->labels->outputs, 3);
+  EXPECT_EQ(description->labels->window, 4);
+  EXPECT_THAT(description->labels->classes, ElementsAre("cat", "dog", "cow"));
+  EXPECT_EQ((*learner)->resumption().first_sample, 0);
+}
+
+TEST(LabelLearnerDescriptionTest, RefusesWhatDoesNotFit) {
+  const LabelOptions options = SmallStream();
+  const auto learner =
+      MakeLabelLearner(options.learner, options.task, [](const ModelPrediction&) {});
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  const std::vector<std::uint8_t> small(3);
+  EXPECT_EQ((*learner)->Admit({.previous = {}, .current = small}).status().message(),
+            "a picture of 3 bytes is not 4x3 RGB");
+  LabelOptions deep = SmallStream();
+  deep.learner.cuts.clear();
+  deep.learner.stages = 9;
+  EXPECT_EQ(
+      MakeLabelLearner(deep.learner, deep.task, [](const ModelPrediction&) {}).status().code(),
+      absl::StatusCode::kInvalidArgument);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(MakeLabelLearner(options.learner, options.task, [](const ModelPrediction&) {},
+                             {.stop = stop.get_token()})
+                .status()
+                .code(),
+            absl::StatusCode::kCancelled);
 }
 
 }  // namespace

@@ -11,11 +11,12 @@
 
 #include "base/random.h"
 #include "pipeline/labels/label_judge.h"
-#include "pipeline/labels/label_learner.h"
 #include "pipeline/labels/label_networks.h"
 #include "pipeline/labels/sample_window.h"
+#include "pipeline/labels/staged_label_learner.h"
 #include "pipeline/plan/serial_run.h"
 #include "pipeline/stages/staged_network.h"
+#include "tests/pipeline/support/label_options.h"
 #include "tests/pipeline/support/without_bounds.h"
 
 namespace millrace::pipeline {
@@ -34,21 +35,21 @@ struct Case {
   LabelTask task = LabelTask::kClassification;
 };
 
-LabelLearnerOptions OptionsOf(const Case& c) {
-  LabelLearnerOptions options{
-      .layers = 6,
-      .width = 7,
-      .sample_shape = {kNumbers},
-      .task = c.task,
-      .outputs = 3,
-      .window = c.window,
-      .schedule = c.schedule,
-      .stages = kStages,
-      .cuts = {2, 4},
-      .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.05, .momentum = 0.5},
-      .seed = 9};
-  options.request.switch_at = 23;
-  return options;
+LabelOptions OptionsOf(const Case& c) {
+  return {.learner = {.schedule = c.schedule,
+                      .stages = kStages,
+                      .request = {.switch_at = 23},
+                      .cuts = {2, 4},
+                      .optimizer = {.kind = OptimizerOptions::Kind::kSgd,
+                                    .learning_rate = 0.05,
+                                    .momentum = 0.5},
+                      .seed = 9},
+          .task = {.layers = 6,
+                   .width = 7,
+                   .sample_shape = {kNumbers},
+                   .task = c.task,
+                   .outputs = 3,
+                   .window = c.window}};
 }
 
 std::vector<float> ValuesOf(int n) {
@@ -67,7 +68,7 @@ std::optional<SampleLabel> LabelOf(const Case& c, std::int64_t n) {
 
 // The results of a run.
 struct Outcome {
-  std::vector<LabelPrediction> predictions;
+  std::vector<ModelPrediction> predictions;
   /// Of the network as it was at the end, for the first sample.
   std::vector<float> at_the_end;
   std::vector<std::int64_t> updates;
@@ -76,7 +77,7 @@ struct Outcome {
 // Takes predictions, and sends the labels that are due after them.
 template <typename Send>
 auto Receive(const Case& c, Outcome& outcome, Send send) {
-  return [&c, &outcome, send](const LabelPrediction& made) {
+  return [&c, &outcome, send](const ModelPrediction& made) {
     outcome.predictions.push_back(made);
     const std::int64_t due = made.sample + 1 - c.delay;
     if (c.delay == 0 || due < 0) return;
@@ -86,9 +87,11 @@ auto Receive(const Case& c, Outcome& outcome, Send send) {
 
 Outcome ByTheLearner(const Case& c) {
   Outcome outcome;
-  LabelLearner* at_work = nullptr;
-  const auto learner = MakeLabelLearner(
-      OptionsOf(c), Receive(c, outcome, [&at_work](std::int64_t n, const SampleLabel& label) {
+  StagedLabelLearner* at_work = nullptr;
+  const LabelOptions options = OptionsOf(c);
+  const auto learner = StagedLabelLearner::Make(
+      options.learner, options.task,
+      Receive(c, outcome, [&at_work](std::int64_t n, const SampleLabel& label) {
         at_work->Label(n, label).IgnoreError();
       }));
   EXPECT_TRUE(learner.ok()) << learner.status();
@@ -96,7 +99,7 @@ Outcome ByTheLearner(const Case& c) {
   for (int n = 0; n < kSamples; ++n) {
     std::optional<SampleLabel> label;
     if (c.delay == 0) label = LabelOf(c, n);
-    const auto number = (*learner)->Admit(ValuesOf(n), std::move(label));
+    const auto number = (*learner)->AdmitSample(ValuesOf(n), std::move(label));
     EXPECT_TRUE(number.ok()) << number.status();
     EXPECT_EQ(*number, n);
   }
@@ -110,31 +113,31 @@ Outcome ByTheLearner(const Case& c) {
 // that comes with its sample is known when the sample is, and no earlier step has it in its window.
 Outcome BySerialRun(const Case& c) {
   Outcome outcome;
-  const LabelLearnerOptions options = OptionsOf(c);
-  const auto opened = OpenLabelNetwork(options);
+  const LabelOptions options = OptionsOf(c);
+  const auto opened = OpenLabelNetwork(options.learner, options.task.task);
   EXPECT_TRUE(opened.ok()) << opened.status();
   const LayerChain& chain = opened->chain;
-  ScheduleRequest request = options.request;
-  request.shape = ShapeOf(chain, options.cuts);
+  ScheduleRequest request = options.learner.request;
+  request.shape = ShapeOf(chain, options.learner.cuts);
   request.costs.assign(kStages, {.forward = 1, .backward = 2, .update = 0});
-  const auto phases = MakePhases(options.schedule, request);
+  const auto phases = MakePhases(options.learner.schedule, request);
   EXPECT_TRUE(phases.ok()) << phases.status();
   const auto roomy = [&](std::size_t i) { return WithoutBounds((*phases)[i].plan, kSamples); };
 
   LateLabels labels({.window = c.window, .in_flight = kSamples});
   StagedNetwork* at_work = nullptr;
-  LabelJudge judge(options, labels,
+  LabelJudge judge(options.task, labels,
                    Receive(c, outcome,
                            [&labels](std::int64_t n, const SampleLabel& label) {
                              labels.Add(n, label).IgnoreError();
                            }),
                    [&at_work] { return at_work->updates().back(); });
   StagedNetwork network({.chain = chain,
-                         .cuts = options.cuts,
+                         .cuts = options.learner.cuts,
                          .plan = roomy(0),
                          .judge = judge.OfPredictions(),
-                         .optimizer = options.optimizer,
-                         .seed = options.seed});
+                         .optimizer = options.learner.optimizer,
+                         .seed = options.learner.seed});
   at_work = &network;
   SampleWindow window(c.window);
   for (std::size_t i = 0; i < phases->size(); ++i) {
@@ -161,10 +164,10 @@ void ExpectEqual(const Outcome& a, const Outcome& b, const std::string& schedule
   EXPECT_EQ(a.at_the_end, b.at_the_end) << schedule;
   ASSERT_EQ(a.predictions.size(), b.predictions.size()) << schedule;
   for (std::size_t i = 0; i < a.predictions.size(); ++i) {
-    const LabelPrediction& mine = a.predictions[i];
-    const LabelPrediction& other = b.predictions[i];
+    const ModelPrediction& mine = a.predictions[i];
+    const ModelPrediction& other = b.predictions[i];
     EXPECT_EQ(mine.sample, static_cast<std::int64_t>(i));
-    ASSERT_EQ(mine.outputs, other.outputs) << schedule << ", sample " << i;
+    ASSERT_EQ(*mine.outputs, *other.outputs) << schedule << ", sample " << i;
     EXPECT_EQ(mine.labelled, other.labelled) << schedule << ", sample " << i;
     EXPECT_EQ(mine.loss, other.loss) << schedule << ", sample " << i;
     EXPECT_EQ(mine.updates, other.updates) << schedule << ", sample " << i;

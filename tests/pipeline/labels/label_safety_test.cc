@@ -14,8 +14,9 @@
 
 #include "base/random.h"
 #include "pipeline/checkpoint/checkpoint_folders.h"
-#include "pipeline/labels/label_learner.h"
+#include "pipeline/labels/staged_label_learner.h"
 #include "pipeline/recovery/good_states.h"
+#include "tests/pipeline/support/label_options.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -25,15 +26,18 @@ using ::testing::HasSubstr;
 
 constexpr int kWindow = 4;
 
-LabelLearnerOptions SmallOptions() {
-  return {.layers = 3,
-          .width = 8,
-          .sample_shape = {4},
-          .outputs = 2,
-          .window = kWindow,
-          .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.02},
-          .safety = LabelSafety{.divergence = {.window = 10, .most_loss = 3, .most_refused = 5},
-                                .copy_every = 10}};
+LabelOptions SmallOptions() {
+  return {
+      .learner = {.schedule = "sequential",
+                  .stages = 1,
+                  .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.02},
+                  .copy_every = 10},
+      .task = {.layers = 3,
+               .width = 8,
+               .sample_shape = {4},
+               .outputs = 2,
+               .window = kWindow,
+               .divergence = DivergenceOptions{.window = 10, .most_loss = 3, .most_refused = 5}}};
 }
 
 /// Four numbers; its class says whether the first is larger than the last.
@@ -51,9 +55,10 @@ std::int64_t ClassAt(std::int64_t number) {
 /// A learner and its predictions.
 class TestLearner {
  public:
-  explicit TestLearner(const LabelLearnerOptions& options) {
-    auto made = MakeLabelLearner(
-        options, [this](const LabelPrediction& prediction) { predictions_.push_back(prediction); });
+  explicit TestLearner(const LabelOptions& options) {
+    auto made = StagedLabelLearner::Make(
+        options.learner, options.task,
+        [this](const ModelPrediction& prediction) { predictions_.push_back(prediction); });
     status_ = made.status();
     if (!made.ok()) return;
     learner_ = *std::move(made);
@@ -80,27 +85,27 @@ class TestLearner {
     for (int i = 0; i < samples; ++i, ++next_) Admit(std::vector<float>{value});
   }
   /// All predictions.
-  std::vector<LabelPrediction> End() {
+  std::vector<ModelPrediction> End() {
     EXPECT_TRUE(learner_->Drain().ok());
     return predictions_;
   }
 
-  LabelLearner* operator->() const { return learner_.get(); }
+  StagedLabelLearner* operator->() const { return learner_.get(); }
   [[nodiscard]] const absl::Status& status() const { return status_; }
 
  private:
   void Admit(std::optional<SampleLabel> label) {
     ASSERT_TRUE(learner_->AwaitRoom().ok());
-    EXPECT_EQ(learner_->Admit(SampleAt(next_), std::move(label)).value_or(-1), next_);
+    EXPECT_EQ(learner_->AdmitSample(SampleAt(next_), std::move(label)).value_or(-1), next_);
   }
 
-  std::vector<LabelPrediction> predictions_;
+  std::vector<ModelPrediction> predictions_;
   absl::Status status_;
   std::int64_t next_ = 0;
-  std::unique_ptr<LabelLearner> learner_;
+  std::unique_ptr<StagedLabelLearner> learner_;
 };
 
-double RightShare(const std::vector<LabelPrediction>& predictions, std::size_t first,
+double RightShare(const std::vector<ModelPrediction>& predictions, std::size_t first,
                   std::size_t end) {
   int right = 0;
   for (std::size_t i = first; i < end; ++i) {
@@ -112,31 +117,31 @@ double RightShare(const std::vector<LabelPrediction>& predictions, std::size_t f
 // A label that no network can follow tears the weights apart; then those before are there again.
 TEST(LabelSafetyTest, WeightsThatGoWrongAreGivenUpForTheLastGoodOnes) {
   for (const char* const schedule : {"sequential", "one_f_one_b_star"}) {
-    LabelLearnerOptions options = SmallOptions();
-    options.task = LabelTask::kRegression;
-    options.outputs = 1;
-    options.schedule = schedule;
-    options.stages = 2;
+    LabelOptions options = SmallOptions();
+    options.task.task = LabelTask::kRegression;
+    options.task.outputs = 1;
+    options.learner.schedule = schedule;
+    options.learner.stages = 2;
     const auto learn = [](TestLearner& learner) {
       learner.LearnValues(100, 1);
       learner.LearnValues(1, 1e6F);
       learner.LearnValues(100, 1);
-      std::vector<LabelPrediction> predicted = learner.End();
+      std::vector<ModelPrediction> predicted = learner.End();
       EXPECT_EQ(predicted.size(), 201U) << "none is lost";
-      EXPECT_NEAR(predicted[99].outputs[0], 1, 1);
-      for (const LabelPrediction& made : predicted) {
-        EXPECT_EQ(made.finite, std::isfinite(made.outputs[0]) && std::isfinite(*made.loss));
+      EXPECT_NEAR(predicted[99].outputs->at(0), 1, 1);
+      for (const ModelPrediction& made : predicted) {
+        EXPECT_EQ(made.finite, std::isfinite(made.outputs->at(0)) && std::isfinite(made.loss));
       }
       return predicted.back();
     };
     TestLearner safe(options);
-    EXPECT_NEAR(learn(safe).outputs[0], 1, 1) << schedule;
+    EXPECT_NEAR(learn(safe).outputs->at(0), 1, 1) << schedule;
     EXPECT_EQ(safe->learning().roll_backs, 1) << schedule;
     EXPECT_EQ(safe->learning().rate_scale, 0.5);
-    options.safety.reset();
+    options.task.divergence.reset();
     TestLearner unsafe(options);
-    const LabelPrediction torn = learn(unsafe);
-    EXPECT_TRUE(!torn.finite || std::abs(torn.outputs[0] - 1) > 1) << torn.outputs[0];
+    const ModelPrediction torn = learn(unsafe);
+    EXPECT_TRUE(!torn.finite || std::abs(torn.outputs->at(0) - 1) > 1) << torn.outputs->at(0);
     EXPECT_EQ(unsafe->learning().roll_backs, 0);
   }
 }
@@ -152,15 +157,16 @@ TEST(LabelSafetyTest, LabelsThatCannotBeLearnedAreNoReasonToGoBack) {
 }
 
 TEST(LabelSafetyTest, LabelsThatMeanSomethingElseAreDrift) {
-  LabelLearnerOptions options = SmallOptions();
-  options.safety = LabelSafety{};
+  LabelOptions options = SmallOptions();
+  options.learner.copy_every = 100;
+  options.task.divergence = kLabelDivergence;
   TestLearner learner(options);
   learner.Learn(1000);
   EXPECT_EQ(learner->learning().drifts, 0);
   learner.Learn(200, /*swapped=*/true);
-  const std::vector<LabelPrediction> predicted = learner.End();
+  const std::vector<ModelPrediction> predicted = learner.End();
   EXPECT_GE(learner->learning().drifts, 1);
-  const auto first = std::ranges::find_if(predicted, &LabelPrediction::drift);
+  const auto first = std::ranges::find_if(predicted, &ModelPrediction::drift);
   ASSERT_NE(first, predicted.end());
   EXPECT_GE(first->sample, 1000);
 }
@@ -176,12 +182,12 @@ class LabelCheckpointsTest : public ::testing::Test {
                  ::testing::UnitTest::GetInstance()->current_test_info()->name() +
                  std::to_string(::getpid()))) {}
 
-  [[nodiscard]] LabelLearnerOptions Options() const {
-    LabelLearnerOptions options = SmallOptions();
-    options.safety->checkpoints = {.folder = folder_.string(), .every = 20};
+  [[nodiscard]] LabelOptions Options() const {
+    LabelOptions options = SmallOptions();
+    options.learner.checkpoints = {.folder = folder_.string(), .every = 20};
     return options;
   }
-  void ExpectRefused(const LabelLearnerOptions& options, const std::string& why) const {
+  void ExpectRefused(const LabelOptions& options, const std::string& why) const {
     const TestLearner other(options);
     EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(other.status().message()), HasSubstr(why));
@@ -193,16 +199,16 @@ class LabelCheckpointsTest : public ::testing::Test {
 // At a rate of 1 the first update tears the weights apart, so there never was a good prediction to
 // compare with but the first. With the halves of it that are left it learns after all.
 TEST_F(LabelCheckpointsTest, ARateThatIsFarTooHighFallsUntilItLearnsAndNothingBadIsKept) {
-  LabelLearnerOptions options = Options();
-  options.task = LabelTask::kRegression;
-  options.outputs = 1;
-  options.optimizer.learning_rate = 1;
-  options.safety->divergence = {.window = 100, .most_loss = 3, .most_refused = 20};
+  LabelOptions options = Options();
+  options.task.task = LabelTask::kRegression;
+  options.task.outputs = 1;
+  options.learner.optimizer.learning_rate = 1;
+  options.task.divergence = {.window = 100, .most_loss = 3, .most_refused = 20};
   TestLearner learner(options);
   int samples = 0;
   const auto learns = [&] { return learner->learning().checkpoints.written > 0; };
   for (; samples < 20'000 && !learns(); ++samples) learner.LearnSum(1);
-  const std::vector<LabelPrediction> predicted = learner.End();
+  const std::vector<ModelPrediction> predicted = learner.End();
   EXPECT_GE(learner->learning().roll_backs, 1);
   EXPECT_LT(learner->learning().rate_scale, 1);
   const std::vector<CheckpointInfo> kept = ListCheckpoints(folder_.string());
@@ -214,10 +220,10 @@ TEST_F(LabelCheckpointsTest, ARateThatIsFarTooHighFallsUntilItLearnsAndNothingBa
 
 // A rate with which no halving helps: its predictions are those of the weights that it began with.
 TEST_F(LabelCheckpointsTest, ALearnerThatGoesWrongTwelveTimesInARowIsHeldOnItsLastGoodWeights) {
-  LabelLearnerOptions options = Options();
-  options.task = LabelTask::kRegression;
-  options.outputs = 1;
-  options.optimizer.learning_rate = 1e5;
+  LabelOptions options = Options();
+  options.task.task = LabelTask::kRegression;
+  options.task.outputs = 1;
+  options.learner.optimizer.learning_rate = 1e5;
   TestLearner learner(options);
   const std::vector<std::vector<float>> start = learner->Model().Outputs(SampleAt(0));
   for (int i = 0; i < 10'000 && learner->learning().rate_scale > 0; ++i) learner.LearnSum(1);
@@ -225,11 +231,11 @@ TEST_F(LabelCheckpointsTest, ALearnerThatGoesWrongTwelveTimesInARowIsHeldOnItsLa
   EXPECT_EQ(learner->learning().roll_backs, RateScale::kMostInARow);
   learner.LearnSum(200);
   EXPECT_EQ(learner->learning().roll_backs, RateScale::kMostInARow);
-  const std::vector<LabelPrediction> predicted = learner.End();
+  const std::vector<ModelPrediction> predicted = learner.End();
   EXPECT_EQ(learner->Model().Outputs(SampleAt(0)), start);
   ASSERT_GE(predicted.size(), 200U);
   for (std::size_t i = predicted.size() - 200; i < predicted.size(); ++i) {
-    EXPECT_THAT(predicted[i].outputs,
+    EXPECT_THAT(*predicted[i].outputs,
                 ::testing::Pointwise(::testing::FloatNear(1e-5F),
                                      learner->Model().Outputs(SampleAt(predicted[i].sample))[0]));
   }
@@ -237,9 +243,9 @@ TEST_F(LabelCheckpointsTest, ALearnerThatGoesWrongTwelveTimesInARowIsHeldOnItsLa
 
 // It resumes from a state that has proven good, with a good rate, until a caller sets another.
 TEST_F(LabelCheckpointsTest, TheProcessAfterOneThatGaveUpTriesWhatIsLeftOfTheRate) {
-  LabelLearnerOptions options = Options();
-  options.task = LabelTask::kRegression;
-  options.outputs = 1;
+  LabelOptions options = Options();
+  options.task.task = LabelTask::kRegression;
+  options.task.outputs = 1;
   {
     TestLearner learner(options);
     learner.LearnSum(200);
@@ -256,14 +262,14 @@ TEST_F(LabelCheckpointsTest, TheProcessAfterOneThatGaveUpTriesWhatIsLeftOfTheRat
 }
 
 TEST_F(LabelCheckpointsTest, GoesOnBitForBitWhereEachSampleStandsAlone) {
-  LabelLearnerOptions options = Options();
-  options.window = 1;
-  options.optimizer = {.kind = OptimizerOptions::Kind::kAdam, .learning_rate = 0.01};
-  LabelLearnerOptions without = options;
-  without.safety.reset();
+  LabelOptions options = Options();
+  options.task.window = 1;
+  options.learner.optimizer = {.kind = OptimizerOptions::Kind::kAdam, .learning_rate = 0.01};
+  LabelOptions without = options;
+  without.task.divergence.reset();
   TestLearner whole(without);
   whole.Learn(40);
-  const std::vector<LabelPrediction> expected = whole.End();
+  const std::vector<ModelPrediction> expected = whole.End();
   {
     TestLearner first(options);
     first.Learn(25);
@@ -274,11 +280,11 @@ TEST_F(LabelCheckpointsTest, GoesOnBitForBitWhereEachSampleStandsAlone) {
   EXPECT_THAT(second->resumption().checkpoint, HasSubstr("checkpoint-000000000024"));
   EXPECT_EQ(second->resumption().first_sample, 25);
   second.Learn(15);
-  const std::vector<LabelPrediction> predicted = second.End();
+  const std::vector<ModelPrediction> predicted = second.End();
   ASSERT_EQ(predicted.size(), 15U);
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     EXPECT_EQ(predicted[i].sample, expected[25 + i].sample);
-    EXPECT_EQ(predicted[i].outputs, expected[25 + i].outputs);
+    EXPECT_EQ(*predicted[i].outputs, *expected[25 + i].outputs);
     EXPECT_EQ(predicted[i].updates, expected[25 + i].updates);
   }
 }
@@ -300,34 +306,34 @@ TEST_F(LabelCheckpointsTest, EachRowOfTheWindowIsItsSampleWhereverItGoesOn) {
   EXPECT_EQ(second->Label(400, std::int64_t{1}).code(), absl::StatusCode::kNotFound)
       << "a sample of the process before";
   second.Predict(30);
-  const std::vector<LabelPrediction> predicted = second.End();
+  const std::vector<ModelPrediction> predicted = second.End();
   ASSERT_EQ(predicted.size(), 30U);
   EXPECT_GE(RightShare(predicted, 0, 30), 0.8);
   for (std::size_t i = 0; i < predicted.size(); ++i) {
-    EXPECT_THAT(predicted[i].outputs,
+    EXPECT_THAT(*predicted[i].outputs,
                 ::testing::Pointwise(::testing::FloatNear(1e-5F), expected[i]));
     EXPECT_EQ(predicted[i].labelled, 0);
   }
 }
 
 TEST_F(LabelCheckpointsTest, WhatWasLearnedForAnotherTaskIsRefused) {
-  LabelLearnerOptions options = Options();
-  options.classes = {"shut", "open"};
+  LabelOptions options = Options();
+  options.task.classes = {"shut", "open"};
   {
     TestLearner first(options);
     first.Learn(25);
     first.End();
   }
-  options.classes = {"open", "shut"};
+  options.task.classes = {"open", "shut"};
   ExpectRefused(options,
                 "was learned for classification of 'shut', 'open' where this is classification of "
                 "'open', 'shut'; configure that again, or another folder to start anew");
   options.classes.clear();
-  options.task = LabelTask::kRegression;
+  options.task.task = LabelTask::kRegression;
   ExpectRefused(options, "where this is regression");
   options = Options();
-  options.width = 9;
-  options.classes = {"shut", "open"};
+  options.task.width = 9;
+  options.task.classes = {"shut", "open"};
   ExpectRefused(options, "is of another network");
 }
 

@@ -26,11 +26,10 @@ Split EasyData() {
 }
 
 LabelTrialOptions SmallTrial() {
-  return {.learner = {.layers = 3,
-                      .width = 12,
-                      .window = 8,
+  return {.learner = {.schedule = "sequential",
                       .stages = 3,
                       .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.1}},
+          .task = {.layers = 3, .width = 12, .window = 8},
           .passes = 4};
 }
 

@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/flow/flow_learner.h"
+#include "pipeline/labels/label_learner.h"
 #include "pipeline/labels/label_networks.h"
-#include "pipeline/labels/label_stream_learner.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/cost_profile.h"
@@ -35,20 +35,17 @@ double Sum(const std::vector<LayerProfile>& layers, double LayerProfile::*bytes)
                          [&](double sum, const LayerProfile& layer) { return sum + layer.*bytes; });
 }
 
-LabelStreamOptions Label(const std::string& network, int width) {
-  LabelStreamOptions options;
-  options.learner.network = network;
-  options.learner.width = width;
-  options.learner.window = 4;
-  return options;
+LabelTaskOptions Label(const std::string& network, int width) {
+  return {.network = network, .width = width, .window = 4};
 }
 
 TEST(MemoryNeedTest, ANetworkForLabelsIsDescribedAsItIsBuilt) {
   for (const std::string network : {"mlp", "convolutional"}) {
-    LabelLearnerOptions options = Label(network, 24).learner;
-    options.sample_shape = {3, 30, 42};
-    const std::vector<LayerProfile> described = *DescribeLabelNetwork(options);
-    const OpenedNetwork opened = *OpenLabelNetwork(options);
+    LabelTaskOptions task = Label(network, 24);
+    task.grey = false;
+    const LearnerOptions options{.width = 42, .height = 30};
+    const std::vector<LayerProfile> described = *DescribeLabelNetwork(options, task);
+    const OpenedNetwork opened = *OpenLabelNetwork(options, task);
     const std::vector<LayerProfile> measured =
         MeasureMemory(opened.chain, at::zeros({4, 3, 30, 42}),
                       [](const at::Tensor& output) { return output.sum(); });
@@ -66,33 +63,32 @@ TEST(MemoryNeedTest, ANetworkForLabelsIsDescribedAsItIsBuilt) {
 
 // Its first layer alone has 3 * 4096 * 4096 * 65536 weights: 13 TB.
 TEST(MemoryNeedTest, ANetworkForLabelsIsNotBuiltToBeReckoned) {
-  LabelStreamOptions options = Label("mlp", 65536);
-  options.grey = false;
-  options.width = options.height = 4096;
-  EXPECT_GT(*MemoryNeedOf(options), 13e12);
+  LabelTaskOptions task = Label("mlp", 65536);
+  task.grey = false;
+  const LearnerOptions options{
+      .width = 4096, .height = 4096, .schedule = "sequential", .stages = 1};
+  EXPECT_GT(*MemoryNeedOf(options, task), 13e12);
 }
 
 TEST(MemoryNeedTest, GrowsWithThePictureAndTheStages) {
-  const FlowLearnerOptions small{.width = 128, .height = 64, .stages = 1};
-  FlowLearnerOptions large = small;
+  const LearnerOptions small{.width = 128, .height = 64, .stages = 1};
+  LearnerOptions large = small;
   large.width = 1280;
   large.height = 640;
-  EXPECT_GT(*MemoryNeedOf(large), 10 * *MemoryNeedOf(small));
-  FlowLearnerOptions cut = large;
+  EXPECT_GT(*MemoryNeedOf(large, FlowTaskOptions()), 10 * *MemoryNeedOf(small, FlowTaskOptions()));
+  LearnerOptions cut = large;
   cut.stages = 4;
-  EXPECT_GT(*MemoryNeedOf(cut), 1.2 * *MemoryNeedOf(large));
+  EXPECT_GT(*MemoryNeedOf(cut, FlowTaskOptions()), 1.2 * *MemoryNeedOf(large, FlowTaskOptions()));
 }
 
 TEST(MemoryNeedTest, EveryNetworkAndScheduleIsReckoned) {
   for (const std::string& network : FlowNetworkNames()) {
-    EXPECT_TRUE(
-        MemoryNeedOf(FlowLearnerOptions{.network = network, .width = 64, .height = 64}).ok())
+    EXPECT_TRUE(MemoryNeedOf({.width = 64, .height = 64}, FlowTaskOptions{.network = network}).ok())
         << network;
   }
   for (const std::string& schedule : ScheduleNames()) {
-    FlowLearnerOptions options{.width = 64, .height = 64, .schedule = schedule};
-    if (schedule == "local") options.network = "levels";
-    const auto need = MemoryNeedOf(options);
+    const FlowTaskOptions task{.network = schedule == "local" ? "levels" : "flow"};
+    const auto need = MemoryNeedOf({.width = 64, .height = 64, .schedule = schedule}, task);
     EXPECT_TRUE(need.ok()) << schedule << ": " << need.status();
   }
 }
@@ -100,14 +96,14 @@ TEST(MemoryNeedTest, EveryNetworkAndScheduleIsReckoned) {
 TEST(MemoryNeedTest, OneThatNobodyWantsAnyMoreIsNotMade) {
   std::stop_source stop;
   stop.request_stop();
-  LabelStreamOptions labels = Label("mlp", 65536);
+  const LearnerHooks hooks{.stop = stop.get_token()};
+  const auto ignore = [](const ModelPrediction&) {};
+  LabelTaskOptions labels = Label("mlp", 65536);
   labels.grey = false;
-  labels.width = labels.height = 4096;
-  labels.stop = stop.get_token();
-  EXPECT_EQ(MakeLabelStreamLearner(labels, [](const ModelPrediction&) {}).status().code(),
+  const LearnerOptions large{.width = 4096, .height = 4096, .schedule = "sequential", .stages = 1};
+  EXPECT_EQ(MakeLabelLearner(large, labels, ignore, hooks).status().code(),
             absl::StatusCode::kCancelled);
-  const FlowLearnerOptions flow{.width = 64, .height = 64, .stop = stop.get_token()};
-  EXPECT_EQ(MakeFlowLearner(flow, [](const ModelPrediction&) {}).status().code(),
+  EXPECT_EQ(MakeFlowLearner({.width = 64, .height = 64}, {}, ignore, hooks).status().code(),
             absl::StatusCode::kCancelled);
 }
 
@@ -116,11 +112,11 @@ TEST(MemoryNeedTest, ALearnerTakesAboutWhatWasReckoned) {
   constexpr int kSide = 320;
   std::vector<std::uint8_t> one(3 * kSide * kSide, 100);
   std::vector<std::uint8_t> other(3 * kSide * kSide, 150);
-  const FlowLearnerOptions options{.width = kSide, .height = kSide, .stages = 2};
-  const double need = *MemoryNeedOf(options);
+  const LearnerOptions options{.width = kSide, .height = kSide, .stages = 2};
+  const double need = *MemoryNeedOf(options, FlowTaskOptions());
   const double before = StatusBytes("VmRSS");
   std::ofstream("/proc/self/clear_refs") << 5;  // Resets the peak.
-  auto learner = MakeFlowLearner(options, [](const ModelPrediction&) {});
+  auto learner = MakeFlowLearner(options, {}, [](const ModelPrediction&) {});
   ASSERT_TRUE(learner.ok()) << learner.status();
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE((*learner)->Admit({i % 2 == 0 ? one : other, i % 2 == 0 ? other : one}).ok());

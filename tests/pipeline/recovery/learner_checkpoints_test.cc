@@ -31,14 +31,22 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
+struct FlowOptions {
+  LearnerOptions learner;
+  FlowTaskOptions task = {};
+};
+
 // A learner and its predictions.
 class TestLearner {
  public:
-  explicit TestLearner(const FlowLearnerOptions& options) {
-    auto made = MakeFlowLearner(options, [this](const ModelPrediction& prediction) {
-      const std::lock_guard lock(mu_);
-      predictions_.push_back(prediction);
-    });
+  explicit TestLearner(const FlowOptions& options, const LearnerHooks& hooks = {}) {
+    auto made = MakeFlowLearner(
+        options.learner, options.task,
+        [this](const ModelPrediction& prediction) {
+          const std::lock_guard lock(mu_);
+          predictions_.push_back(prediction);
+        },
+        hooks);
     status_ = made.status();
     if (made.ok()) learner_ = *std::move(made);
   }
@@ -79,18 +87,18 @@ class LearnerCheckpointsTest : public ::testing::Test {
                  ::testing::UnitTest::GetInstance()->current_test_info()->name() +
                  std::to_string(::getpid()))) {}
 
-  [[nodiscard]] FlowLearnerOptions Options() const {
-    return {.width = kWavesSide,
-            .height = kWavesSide,
-            .schedule = "sequential",
-            .stages = 1,
-            .learning = {.divergence = {.window = 10, .most_refused = 5}},
-            .copy_every = 10,
-            .checkpoints = {.folder = folder_.string(), .every = 20}};
+  [[nodiscard]] FlowOptions Options() const {
+    return {.learner = {.width = kWavesSide,
+                        .height = kWavesSide,
+                        .schedule = "sequential",
+                        .stages = 1,
+                        .copy_every = 10,
+                        .checkpoints = {.folder = folder_.string(), .every = 20}},
+            .task = {.learning = {.divergence = {.window = 10, .most_refused = 5}}}};
   }
-  [[nodiscard]] FlowLearnerOptions WithoutCheckpoints() const {
-    FlowLearnerOptions options = Options();
-    options.checkpoints = {};
+  [[nodiscard]] FlowOptions WithoutCheckpoints() const {
+    FlowOptions options = Options();
+    options.learner.checkpoints = {};
     return options;
   }
 
@@ -165,12 +173,10 @@ TEST_F(LearnerCheckpointsTest, KeepsOthersOut) {
 TEST_F(LearnerCheckpointsTest, GoesOnLearningWhereNothingCanBeWritten) {
   std::mutex mu;
   std::vector<absl::Status> told;
-  FlowLearnerOptions options = Options();
-  options.checkpoints.on_write = [&](const CheckpointWritten& written) {
-    const std::lock_guard lock(mu);
-    told.push_back(written.status);
-  };
-  TestLearner learner(options);
+  TestLearner learner(Options(), {.on_write = [&](const CheckpointWritten& written) {
+                        const std::lock_guard lock(mu);
+                        told.push_back(written.status);
+                      }});
   fs::remove_all(folder_);
   std::ofstream(folder_) << "no folder";
   learner.Learn(80);
@@ -184,14 +190,13 @@ TEST_F(LearnerCheckpointsTest, GoesOnLearningWhereNothingCanBeWritten) {
 TEST_F(LearnerCheckpointsTest, OneThatIsAskedForAnswersAllRequestsAndIsKept) {
   std::mutex mu;
   std::vector<CheckpointWritten> told;
-  FlowLearnerOptions options = Options();
-  options.checkpoints.every = 1'000'000;  // None but what is asked for.
-  options.checkpoints.keep = 1;
-  options.checkpoints.on_write = [&](const CheckpointWritten& written) {
-    const std::lock_guard lock(mu);
-    told.push_back(written);
-  };
-  TestLearner learner(options);
+  FlowOptions options = Options();
+  options.learner.checkpoints.every = 1'000'000;  // None but what is asked for.
+  options.learner.checkpoints.keep = 1;
+  TestLearner learner(options, {.on_write = [&](const CheckpointWritten& written) {
+                        const std::lock_guard lock(mu);
+                        told.push_back(written);
+                      }});
   EXPECT_EQ(learner->AskForCheckpoint().value(), 1);
   EXPECT_EQ(learner->AskForCheckpoint().value(), 2);
   const auto is_written = [&] {
@@ -260,8 +265,8 @@ TEST_F(LearnerCheckpointsTest, RefusesWhatTheSameNetworkLearnedForAnotherTask) {
     first.Learn(25);
     first.End();
   }
-  FlowLearnerOptions options = Options();
-  options.next_frame = true;
+  FlowOptions options = Options();
+  options.task.next_frame = true;
   const TestLearner second(options);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.status().message()),
@@ -302,8 +307,8 @@ TEST_F(LearnerCheckpointsTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice
     first.Learn(25);
     first.End();
   }
-  FlowLearnerOptions options = Options();
-  options.learning_rate = 0.5;  // Tears any network apart.
+  FlowOptions options = Options();
+  options.learner.optimizer.learning_rate = 0.5;  // Tears any network apart.
   TestLearner second(options);
   const auto is_zero = [](const ModelPrediction& prediction) {
     return std::ranges::all_of(*prediction.flow, [](float x) { return x == 0; });
@@ -327,8 +332,8 @@ TEST_F(LearnerCheckpointsTest, RefusesAnotherSeed) {
     first.Learn(25);
     first.End();
   }
-  FlowLearnerOptions options = Options();
-  options.seed = 4;
+  FlowOptions options = Options();
+  options.learner.seed = 4;
   const TestLearner second(options);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.status().message()),
@@ -338,11 +343,10 @@ TEST_F(LearnerCheckpointsTest, RefusesAnotherSeed) {
 
 TEST_F(LearnerCheckpointsTest, SaysHowItLearnedAndWhereItsSourceWas) {
   SourcePosition position = {.frames = 31, .epochs = 2};
-  FlowLearnerOptions options = Options();
-  options.seed = 9;
-  options.checkpoints.position = [&] { return position; };
+  FlowOptions options = Options();
+  options.learner.seed = 9;
   {
-    TestLearner first(options);
+    TestLearner first(options, {.position = [&] { return position; }});
     EXPECT_EQ(first->resumption().position, SourcePosition());
     first.Learn(25);
     first.End();
@@ -371,16 +375,16 @@ class DropoutCheckpointsTest : public LearnerCheckpointsTest {
   }
   ~DropoutCheckpointsTest() override { fs::remove(network_); }
 
-  [[nodiscard]] FlowLearnerOptions Options(std::uint64_t seed) const {
-    FlowLearnerOptions options = LearnerCheckpointsTest::Options();
-    options.network = network_;
-    options.learning_rate = 1e-3;
-    options.seed = seed;
+  [[nodiscard]] FlowOptions Options(std::uint64_t seed) const {
+    FlowOptions options = LearnerCheckpointsTest::Options();
+    options.task.network = network_;
+    options.learner.optimizer.learning_rate = 1e-3;
+    options.learner.seed = seed;
     return options;
   }
 
-  std::vector<ModelPrediction> Whole(FlowLearnerOptions options) const {
-    options.checkpoints = {};
+  std::vector<ModelPrediction> Whole(FlowOptions options) const {
+    options.learner.checkpoints = {};
     TestLearner learner(options);
     EXPECT_TRUE(learner.status().ok()) << learner.status();
     learner.Learn(40);
@@ -388,7 +392,7 @@ class DropoutCheckpointsTest : public LearnerCheckpointsTest {
   }
 
   // Stopped after `stop` samples, gone on with by another process.
-  std::vector<ModelPrediction> InTwo(const FlowLearnerOptions& options, std::int64_t stop) const {
+  std::vector<ModelPrediction> InTwo(const FlowOptions& options, std::int64_t stop) const {
     std::vector<ModelPrediction> predicted;
     {
       TestLearner first(options);
@@ -424,11 +428,11 @@ TEST_F(DropoutCheckpointsTest, WhatIsDrawnAtRandomGoesOnBitForBit) {
 
 // Two stages, filled again after a stop: the same where the schedule drains at that sample anyway.
 TEST_F(DropoutCheckpointsTest, APipelineGoesOnBitForBitWhereItIsDrained) {
-  FlowLearnerOptions options = Options(5);
-  options.schedule = "hybrid";
-  options.stages = 2;
-  options.cuts = {2};
-  options.switch_at = 25;
+  FlowOptions options = Options(5);
+  options.learner.schedule = "hybrid";
+  options.learner.stages = 2;
+  options.learner.cuts = {2};
+  options.learner.request.switch_at = 25;
   ExpectSame(InTwo(options, 25), Whole(options));
 
   const OpenedNetwork opened = *OpenFlowNetwork({.name = network_}, kWavesSide, kWavesSide);

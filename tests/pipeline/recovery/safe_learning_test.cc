@@ -308,9 +308,9 @@ TEST(SafeLearningTest, ALearnerThatExplodesComesBackAndGoesOn) {
   auto learner = MakeFlowLearner({.width = kSide,
                                   .height = kSide,
                                   .stages = 2,
-                                  .learning_rate = 0.5,
-                                  .learning = {.divergence = {.window = 10, .most_refused = 5}},
+                                  .optimizer = {.learning_rate = 0.5},
                                   .copy_every = 10},
+                                 {.learning = {.divergence = {.window = 10, .most_refused = 5}}},
                                  [&](ModelPrediction prediction) {
                                    const std::lock_guard lock(mu);
                                    predictions.push_back(std::move(prediction));
@@ -345,9 +345,9 @@ TEST(SafeLearningTest, ALearnerWhoseRateIsFarTooHighEndsPlausible) {
                                     .height = kSide,
                                     .schedule = "sequential",
                                     .stages = 1,
-                                    .learning_rate = rate,
-                                    .learning = {.divergence = {.window = 10, .most_refused = 5}},
+                                    .optimizer = {.learning_rate = rate},
                                     .copy_every = 10},
+                                   {.learning = {.divergence = {.window = 10, .most_refused = 5}}},
                                    [&](const ModelPrediction& prediction) {
                                      const std::lock_guard lock(mu);
                                      skipped.push_back(prediction.skipped);
@@ -410,12 +410,12 @@ TEST(SafeLearningTest, TellsThatTheStreamHasChangedWithin200Samples) {
   constexpr int kChange = 400;
   std::mutex mu;
   std::vector<std::int64_t> drifts;
-  auto learner =
-      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2, .learning_rate = 1e-3},
-                      [&](const ModelPrediction& prediction) {
-                        const std::lock_guard lock(mu);
-                        if (prediction.drift) drifts.push_back(prediction.sample);
-                      });
+  auto learner = MakeFlowLearner(
+      {.width = kSide, .height = kSide, .stages = 2, .optimizer = {.learning_rate = 1e-3}}, {},
+      [&](const ModelPrediction& prediction) {
+        const std::lock_guard lock(mu);
+        if (prediction.drift) drifts.push_back(prediction.sample);
+      });
   ASSERT_TRUE(learner.ok()) << learner.status();
   const auto picture = [](int i) { return i <= kChange ? Waves(i) : NoisyWaves(i, i); };
   for (int i = 0; i < kChange + 200; ++i) {
@@ -434,7 +434,7 @@ TEST(SafeLearningTest, TellsThatTheStreamHasChangedWithin200Samples) {
 TEST(SafeLearningTest, NothingIsLearnedFromARepeatedPicture) {
   std::mutex mu;
   std::vector<SkipReason> skipped;
-  auto learner = MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2},
+  auto learner = MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2}, {},
                                  [&](const ModelPrediction& prediction) {
                                    const std::lock_guard lock(mu);
                                    skipped.push_back(prediction.skipped);

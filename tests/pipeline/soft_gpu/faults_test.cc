@@ -41,15 +41,14 @@ class FaultsTest : public ::testing::Test {
         {.width = kSide,
          .height = kSide,
          .stages = 2,
+         .request = {.period = 0.001},
          .cuts = {6},
-         .period_ms = 0.001,
          .weights = MILLRACE_FLOW_START,
-         .learning = {.divergence = {.window = kWindow}},
          .copy_every = kCopyEvery,
          .checkpoints = {.folder = folder_ / "checkpoints", .every = kCopyEvery},
          .devices = {"cuda:0"},
          .captures = captures},
-        [](const pipeline::ModelPrediction&) {});
+        {.learning = {.divergence = {.window = kWindow}}}, [](const pipeline::ModelPrediction&) {});
     EXPECT_TRUE(learner.ok()) << learner.status();
     return *std::move(learner);
   }

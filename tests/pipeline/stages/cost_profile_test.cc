@@ -133,7 +133,7 @@ TEST(CostProfileTest, EndsSoonOnceItIsStopped) {
 }
 
 TEST(CostProfileTest, TheFlowNetworkCostsMostInItsConvolutions) {
-  const auto flow = ProfileFlow({.width = 64, .height = 64}, /*runs=*/3);
+  const auto flow = ProfileFlow({.width = 64, .height = 64}, {}, /*runs=*/3);
   ASSERT_TRUE(flow.ok()) << flow.status();
   const std::vector<LayerProfile>& layers = flow->costs.layers;
   ASSERT_EQ(layers.size(), 11U);
@@ -142,7 +142,7 @@ TEST(CostProfileTest, TheFlowNetworkCostsMostInItsConvolutions) {
   EXPECT_EQ(layers[10].output_bytes, 4 * 2 * 64 * 64);
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(ProfileFlow({.width = 64, .height = 64, .stop = stop.get_token()}, 3).status().code(),
+  EXPECT_EQ(ProfileFlow({.width = 64, .height = 64}, {}, 3, stop.get_token()).status().code(),
             absl::StatusCode::kCancelled);
 }
 

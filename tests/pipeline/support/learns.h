@@ -61,15 +61,15 @@ struct FlowRun {
 };
 
 /// Compares the newest checkpoint in `options.checkpoints.folder` with what the options start from.
-inline std::vector<int> StagesThatStood(const FlowLearnerOptions& options,
+inline std::vector<int> StagesThatStood(const LearnerOptions& options, const FlowTaskOptions& task,
                                         const LearnerDescription& description) {
   const std::string file = options.checkpoints.folder + ".safetensors";
   const auto exported = ExportWeights(
-      {.network = options.network, .checkpoints = options.checkpoints.folder, .output = file});
+      {.network = task.network, .checkpoints = options.checkpoints.folder, .output = file});
   EXPECT_TRUE(exported.ok()) << exported.status();
   const auto bytes = ReadFile(file);
   std::filesystem::remove(file);
-  const auto chain = OpenFlowChain(options);
+  const auto chain = OpenFlowChain(options, task);
   EXPECT_TRUE(bytes.ok() && chain.ok());
   if (!bytes.ok() || !chain.ok()) return {};
   const NamedTensors after = DecodeSafeTensors(*bytes)->tensors;
@@ -89,15 +89,15 @@ inline std::vector<int> StagesThatStood(const FlowLearnerOptions& options,
   return stood;
 }
 
-/// Has a learner of `options` see `samples` pairs of pictures, each `picture(i)` and
+/// Has a learner of `options` and `task` see `samples` pairs of pictures, each `picture(i)` and
 /// `picture(i + 1)`. Keeps a checkpoint, in a folder that is gone afterwards.
-inline FlowRun RunFlowLearner(FlowLearnerOptions options, int samples,
+inline FlowRun RunFlowLearner(LearnerOptions options, const FlowTaskOptions& task, int samples,
                               const std::function<std::vector<std::uint8_t>(int)>& picture) {
   const std::string folder = testing::TempDir() + "/learns-" + std::to_string(::getpid());
   options.checkpoints.folder = folder;
   FlowRun run;
   std::mutex mu;
-  auto learner = MakeFlowLearner(options, [&](ModelPrediction prediction) {
+  auto learner = MakeFlowLearner(options, task, [&](ModelPrediction prediction) {
     const std::lock_guard lock(mu);
     run.predictions.push_back(std::move(prediction));
   });
@@ -113,7 +113,7 @@ inline FlowRun RunFlowLearner(FlowLearnerOptions options, int samples,
   run.updates = (*learner)->updates();
   run.operations = (*learner)->OperationsSince(nanoseconds(0));
   learner->reset();  // Its folder is free then.
-  run.stages_that_stood = StagesThatStood(options, run.description);
+  run.stages_that_stood = StagesThatStood(options, task, run.description);
   std::filesystem::remove_all(folder);
   return run;
 }

@@ -113,7 +113,7 @@ TEST_F(CheckpointServiceTest, OneThatCannotBeRemovedStays) {
 TEST_F(CheckpointServiceTest, GoingBackThatTheServersEndCutsShortSaysSo) {
   const std::string good = Write(99);
   const std::string newest = Write(199);
-  starting_ = [this](const auto& /*config*/) {
+  starting_ = [this](const auto& /*config*/, const std::stop_token&) {
     streams_.Stop();
     Write(120);  // The new incarnation's own.
     return absl::OkStatus();
@@ -191,7 +191,7 @@ TEST_F(CheckpointServiceTest, IsDeletedAfterTheChangesBefore) {
   const std::string name = Write(99);
   std::promise<void> entered;
   std::promise<void> go_on;
-  starting_ = [&](const auto& /*config*/) {
+  starting_ = [&](const auto& /*config*/, const std::stop_token&) {
     entered.set_value();
     go_on.get_future().wait();
     return absl::OkStatus();

@@ -9,7 +9,6 @@
 #include "base/atomic_file.h"
 #include "pipeline/checkpoint/checkpoint_folders.h"
 #include "service/api/checkpoint_service.h"
-#include "service/config/config_labels.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/service/support/error_details.h"
 #include "tests/service/support/grpc_fixture.h"
@@ -68,7 +67,7 @@ class LabelCheckpointsTest : public GrpcFixture {
 };
 
 TEST_F(LabelCheckpointsTest, AreListedAndDeleted) {
-  EXPECT_EQ(FolderOf(Served("door")->config()), folder_);
+  EXPECT_EQ(Served("door")->config().learner.checkpoints.folder, folder_);
   const std::string first = Write(99);
   const std::string second = Write(199);
   EXPECT_THAT(Names(), ElementsAre(second, first));

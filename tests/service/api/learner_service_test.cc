@@ -362,7 +362,7 @@ TEST_F(LearnerServiceTest, AResetWhoseDeadlinePassesIsNone) {
 
 TEST_F(LearnerServiceTest, AResetThatTheServersEndCutsShortSaysSoAndIsNone) {
   KeepCheckpoints();
-  starting_ = [this](const StreamConfig& /*config*/) {
+  starting_ = [this](const StreamConfig& /*config*/, const std::stop_token&) {
     streams_.Stop();
     // The new incarnation's own, which has learned no less than the old one.
     std::filesystem::create_directories(folder_ / "checkpoint-000000000120");

@@ -115,7 +115,8 @@ TEST_F(StreamChangesTest, AChangeOfTheOnlyStreamIsOfTheOneThatThereWasAsTheCallC
   streams_.Remove(yard);
   StreamChanges changes({.streams = &streams_,
                          .events = &events_,
-                         .start = [](const StreamConfig& config) -> absl::StatusOr<SharedStream> {
+                         .start = [](const StreamConfig& config,
+                                     const std::stop_token&) -> absl::StatusOr<SharedStream> {
                            return absl::InternalError(absl::StrCat(config.name, " is made anew"));
                          },
                          .on_begin =
@@ -173,7 +174,7 @@ TEST_F(StreamChangesTest, WhereTheSourceOfSuchAChangeCannotBeOpenedTheLearnerIsA
   EXPECT_EQ(street().Snapshot().uri, "rtsp://***@camera/1");
   EXPECT_EQ(street().Snapshot().learning_rate, 0.002);
   EXPECT_EQ(street().Snapshot().policy.every, 1);
-  EXPECT_EQ(Served("street")->config().learner.learning.policy.every, 1);
+  EXPECT_EQ(Served("street")->config().flow.learning.policy.every, 1);
 }
 
 TEST_F(StreamChangesTest, ADefaultThatIsWrittenOutChangesNothing) {
@@ -205,7 +206,7 @@ TEST_F(StreamChangesTest, ALearnerThatCannotBeMadeLeavesTheStreamAsItWas) {
   start_fails_ = absl::InvalidArgumentError("the cuts do not fit");
   const grpc::Status status = Update("street", kOtherSeed, "", /*allow_reset=*/true);
   EXPECT_EQ(status.error_message(), "the cuts do not fit");
-  EXPECT_EQ(Served("street")->config().learner.seed, pipeline::FlowLearnerOptions().seed);
+  EXPECT_EQ(Served("street")->config().learner.seed, pipeline::LearnerOptions().seed);
   EXPECT_EQ(Served("street")->run_id, run) << "what was learned was in no checkpoint";
   Film(street_, 2);
   EXPECT_EQ(street().Snapshot().frames.predicted, 4u);
@@ -214,7 +215,7 @@ TEST_F(StreamChangesTest, ALearnerThatCannotBeMadeLeavesTheStreamAsItWas) {
 
 TEST_F(StreamChangesTest, TheOldLearnerLearnsUntilTheNewOneDoes) {
   Film(street_, 2);
-  starting_ = [this](const StreamConfig& /*config*/) {
+  starting_ = [this](const StreamConfig& /*config*/, const std::stop_token&) {
     EXPECT_TRUE(street().running());
     return absl::OkStatus();
   };
@@ -227,7 +228,7 @@ TEST_F(StreamChangesTest, TheOldLearnerLearnsUntilTheNewOneDoes) {
 TEST_F(StreamChangesTest, WhereBothKeepCheckpointsInOneFolderTheOldOneLetsGoFirst) {
   ASSERT_TRUE(changes_.Create(Gate()).ok());
   const SharedStream old = Served("gate");
-  starting_ = [&](const StreamConfig& /*config*/) {
+  starting_ = [&](const StreamConfig& /*config*/, const std::stop_token&) {
     EXPECT_FALSE(old->stream->running());
     return absl::OkStatus();
   };
@@ -251,7 +252,7 @@ TEST_F(StreamChangesTest, OneThatIsStartedAgainIsTold) {
 
 TEST_F(StreamChangesTest, WhatAStartThrowsLeavesTheStreamAsItWas) {
   ASSERT_TRUE(changes_.Create(Gate()).ok());
-  starting_ = [this](const StreamConfig& /*config*/) -> absl::Status {
+  starting_ = [this](const StreamConfig& /*config*/, const std::stop_token&) -> absl::Status {
     starting_ = nullptr;
     throw std::runtime_error("out of memory");
   };
@@ -268,7 +269,9 @@ TEST_F(StreamChangesTest, OneThatCouldNotBeStartedAgainIsByTheNextUpdate) {
   other_camera.entry = absl::StrReplaceAll(other_camera.entry, {{"rtsp://c/1", "rtsp://c/2"}});
   ASSERT_TRUE(changes_.Create(Gate()).ok());
   for (const StreamConfig& next : {Gate(), other_camera}) {
-    starting_ = [](const StreamConfig& /*config*/) { return absl::InternalError("no memory"); };
+    starting_ = [](const StreamConfig& /*config*/, const std::stop_token&) {
+      return absl::InternalError("no memory");
+    };
     EXPECT_FALSE(changes_.Update({.name = "gate"}, other_seed, false).ok());
     EXPECT_FALSE(Served("gate")->stream->running());
     starting_ = nullptr;
@@ -281,7 +284,7 @@ TEST_F(StreamChangesTest, OneThatCouldNotBeStartedAgainIsByTheNextUpdate) {
 
 TEST_F(StreamChangesTest, WhatStartsAsTheServerStopsTakesNoPlace) {
   const SharedStream old = Served("street");
-  starting_ = [this](const StreamConfig& /*config*/) {
+  starting_ = [this](const StreamConfig& /*config*/, const std::stop_token&) {
     streams_.Stop();
     return absl::OkStatus();
   };
@@ -335,12 +338,11 @@ TEST_F(StreamChangesTest, AChangeWhoseDeadlinePassesIsNone) {
 
 TEST_F(StreamChangesTest, ACallsTokenDoesNotOutliveItsCall) {
   std::stop_source call;
-  StreamConfig config = Parsed(R"({"name": "street", "source": {"uri": "rtsp://camera/2"}})");
-  config.learner.stop = config.source.stop = call.get_token();
-  ASSERT_TRUE(changes_.Update({.name = "street"}, config, false).ok());
+  const StreamConfig config = Parsed(R"({"name": "street", "source": {"uri": "rtsp://camera/2"}})");
+  ASSERT_TRUE(changes_.Update({.name = "street", .stop = call.get_token()}, config, false).ok());
   call.request_stop();
-  starting_ = [](const StreamConfig& start) {
-    return start.learner.stop.stop_requested() ? absl::CancelledError("") : absl::OkStatus();
+  starting_ = [](const StreamConfig& /*config*/, const std::stop_token& stop) {
+    return stop.stop_requested() ? absl::CancelledError("") : absl::OkStatus();
   };
   EXPECT_TRUE(changes_.Reset({.name = "street"}).ok());
 }

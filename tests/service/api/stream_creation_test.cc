@@ -181,13 +181,12 @@ TEST_F(StreamChangesTest, ACallWhoseDeadlinePassesLeavesNone) {
 
 TEST_F(StreamChangesTest, ACancelInTheLastMomentLeavesNoneEither) {
   std::stop_source call;
-  starting_ = [&](const StreamConfig& /*config*/) {
+  starting_ = [&](const StreamConfig& /*config*/, const std::stop_token&) {
     call.request_stop();  // Too late for what starts.
     return absl::OkStatus();
   };
-  StreamConfig config = Parsed(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
-  config.learner.stop = config.source.stop = call.get_token();
-  EXPECT_TRUE(absl::IsCancelled(changes_.Create(config).status()));
+  const StreamConfig config = Parsed(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
+  EXPECT_TRUE(absl::IsCancelled(changes_.Create(config, call.get_token()).status()));
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
   std::deque<StreamEvent> now;
   (void)events_.Watch("gate", now);
@@ -196,13 +195,13 @@ TEST_F(StreamChangesTest, ACancelInTheLastMomentLeavesNoneEither) {
 
 TEST_F(StreamChangesTest, AStartThatThrowsFailsAloneAndTheServerLivesOn) {
   constexpr char kGate[] = R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})";
-  starting_ = [](const auto& /*config*/) -> absl::Status {
+  starting_ = [](const auto& /*config*/, const std::stop_token&) -> absl::Status {
     throw std::runtime_error("cuda says no");
   };
   grpc::Status status = Create(kGate);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
   EXPECT_THAT(status.error_message(), HasSubstr("cuda says no"));
-  starting_ = [](const auto& /*config*/) -> absl::Status { throw 7; };
+  starting_ = [](const auto& /*config*/, const std::stop_token&) -> absl::Status { throw 7; };
   status = Create(kGate);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
   EXPECT_THAT(status.error_message(), HasSubstr("it threw something"));

@@ -64,15 +64,14 @@ TEST(ConfigDefaultsTest, WeightsNoneIsAColdStart) {
 TEST(ConfigDefaultsTest, TasksOfLabelsStayAsTheyWere) {
   const StreamConfig stream = OfStream("model: {task: classification, outputs: 2}");
   EXPECT_EQ(stream.learner.schedule, "one_f_one_b_star");
-  EXPECT_EQ(stream.labels.learner.schedule, "one_f_one_b_star");
-  EXPECT_EQ(stream.labels.learner.stages, 2);
-  EXPECT_EQ(stream.labels.width, 32);
-  EXPECT_EQ(stream.labels.learner.weights, "");
+  EXPECT_EQ(stream.learner.stages, 2);
+  EXPECT_EQ(stream.learner.width, 32);
+  EXPECT_EQ(stream.learner.weights, "");
   EXPECT_FALSE(LeavesToCamera(stream));
 }
 
 TEST(ConfigDefaultsTest, ANetworkThatNeedsOtherMultiplesFitsTheCameraByItself) {
-  EXPECT_EQ(OfStream("model: {network: flownets}").learner.network, "flownets");
+  EXPECT_EQ(OfStream("model: {network: flownets}").flow.network, "flownets");
 }
 
 TEST(ConfigDefaultsTest, WhatIsPrintedHoldsTheSame) {

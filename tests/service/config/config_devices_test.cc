@@ -62,7 +62,7 @@ TEST(ConfigDevicesTest, APrecisionIsANetworksOwn) {
   const auto of = [](const std::string& model) {
     const auto config = WithDevices("cuda", model);
     EXPECT_TRUE(config.ok()) << config.status();
-    return config->streams.front().learner.precision;
+    return config->streams.front().flow.precision;
   };
   EXPECT_EQ(of("{}"), pipeline::Precision::kFloat32);
   EXPECT_EQ(of("{precision: float32}"), pipeline::Precision::kFloat32);

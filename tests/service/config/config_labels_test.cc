@@ -38,13 +38,15 @@ TEST(LabelConfigTest, ATaskOfLabelsHasDefaultsOfItsOwn) {
   EXPECT_EQ(stream.task, Task::kClassification);
   EXPECT_EQ(stream.source.width, 32);
   EXPECT_EQ(stream.source.height, 32);
-  EXPECT_EQ(stream.labels.width, 32);
-  EXPECT_TRUE(stream.labels.grey);
-  const pipeline::LabelLearnerOptions& learner = stream.labels.learner;
-  EXPECT_EQ(learner.task, LabelTask::kClassification);
-  EXPECT_EQ(learner.network, "mlp");
-  EXPECT_EQ(learner.outputs, 3);
-  EXPECT_EQ(learner.window, 64);
+  EXPECT_EQ(stream.learner.width, 32);
+  const pipeline::LabelTaskOptions& labels = stream.labels;
+  EXPECT_TRUE(labels.grey);
+  EXPECT_EQ(labels.task, LabelTask::kClassification);
+  EXPECT_EQ(labels.network, "mlp");
+  EXPECT_EQ(labels.outputs, 3);
+  EXPECT_EQ(labels.window, 64);
+  ASSERT_TRUE(labels.divergence.has_value());
+  EXPECT_EQ(labels.divergence->most_loss, 3);
 }
 
 TEST(LabelConfigTest, ReadsEveryKey) {
@@ -52,17 +54,18 @@ TEST(LabelConfigTest, ReadsEveryKey) {
       "model: {task: classification, network: convolutional, classes: [still, moving], window: 16, "
       "pictures: colour, layers: 6, width: 12, input: [20, 10], learning_rate: 0.5, seed: 7}, "
       "schedule: {kind: k_periodic, stages: 3, cuts: [2, 4], samples: 5, threads_per_stage: 2}"));
-  EXPECT_THAT(stream.labels.learner.classes, ElementsAre("still", "moving"));
-  EXPECT_FALSE(stream.labels.grey);
-  EXPECT_EQ(stream.labels.width, 20);
-  EXPECT_EQ(stream.labels.height, 10);
+  const pipeline::LabelTaskOptions& labels = stream.labels;
+  EXPECT_THAT(labels.classes, ElementsAre("still", "moving"));
+  EXPECT_FALSE(labels.grey);
+  EXPECT_EQ(labels.network, "convolutional");
+  EXPECT_EQ(labels.outputs, 2);
+  EXPECT_EQ(labels.window, 16);
+  EXPECT_EQ(labels.layers, 6);
+  EXPECT_EQ(labels.width, 12);
   EXPECT_EQ(stream.source.width, 20);
-  const pipeline::LabelLearnerOptions& learner = stream.labels.learner;
-  EXPECT_EQ(learner.network, "convolutional");
-  EXPECT_EQ(learner.outputs, 2);
-  EXPECT_EQ(learner.window, 16);
-  EXPECT_EQ(learner.layers, 6);
-  EXPECT_EQ(learner.width, 12);
+  const pipeline::LearnerOptions& learner = stream.learner;
+  EXPECT_EQ(learner.width, 20);
+  EXPECT_EQ(learner.height, 10);
   EXPECT_EQ(learner.optimizer.learning_rate, 0.5);
   EXPECT_EQ(learner.seed, 7u);
   EXPECT_EQ(learner.schedule, "k_periodic");
@@ -75,15 +78,14 @@ TEST(LabelConfigTest, ReadsEveryKey) {
 TEST(LabelConfigTest, ANetworkOfOnesOwnIsAFile) {
   const StreamConfig stream =
       Parsed(Stream("model: {task: regression, outputs: 1, network: nets/mine.pt}"));
-  EXPECT_EQ(stream.labels.learner.model, "nets/mine.pt");
-  EXPECT_EQ(stream.labels.learner.task, LabelTask::kRegression);
+  EXPECT_EQ(stream.labels.model, "nets/mine.pt");
+  EXPECT_EQ(stream.labels.task, LabelTask::kRegression);
 }
 
 TEST(LabelConfigTest, ItMayStartFromWeightsOfItsOwn) {
   const StreamConfig stream =
       Parsed(File("model: {task: regression, outputs: 1, weights: door.safetensors}"));
-  EXPECT_EQ(stream.labels.learner.weights, "door.safetensors");
-  EXPECT_EQ(stream.learner.weights, "");
+  EXPECT_EQ(stream.learner.weights, "door.safetensors");
 }
 
 // Settings for all streams apply only to streams that have such settings.
@@ -104,18 +106,16 @@ streams:
                                                     "c");
   ASSERT_TRUE(config.ok()) << config.status();
   const StreamConfig& door = config->streams[0];
-  EXPECT_EQ(door.labels.learner.network, "mlp");
-  EXPECT_EQ(door.labels.learner.optimizer.learning_rate, 0.01);
+  EXPECT_EQ(door.labels.network, "mlp");
+  EXPECT_EQ(door.learner.optimizer.learning_rate, 0.01);
   EXPECT_EQ(door.learner.weights, "");
-  EXPECT_EQ(door.labels.learner.weights, "");
-  EXPECT_EQ(door.learner.checkpoints.folder, "");
-  ASSERT_TRUE(door.labels.learner.safety.has_value());
-  EXPECT_EQ(door.labels.learner.safety->checkpoints.folder, "kept/door");
+  EXPECT_EQ(door.learner.checkpoints.folder, "kept/door");
+  EXPECT_EQ(door.flow.learning.policy.kind, pipeline::UpdatePolicyOptions::Kind::kEvery);
   EXPECT_EQ(door.scores.compare_with, "none");
   EXPECT_EQ(door.source.width, 24);
   const StreamConfig& street = config->streams[1];
   EXPECT_EQ(street.learner.checkpoints.folder, "kept/street");
-  EXPECT_EQ(street.learner.network, "levels");
+  EXPECT_EQ(street.flow.network, "levels");
 }
 
 struct BadFile {

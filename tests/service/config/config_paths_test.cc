@@ -43,14 +43,14 @@ TEST(ConfigPathsTest, EachIsInTheFolderOfTheFile) {
   EXPECT_EQ(security.tokens_file, "/srv/cams/../tokens.txt");
   const StreamConfig& door = config->streams[0];
   EXPECT_EQ(door.learner.weights, "/srv/cams/start.safetensors");
-  EXPECT_EQ(door.learner.network, "/srv/cams/mine.pt");
+  EXPECT_EQ(door.flow.network, "/srv/cams/mine.pt");
   EXPECT_EQ(door.learner.checkpoints.folder, "/srv/cams/kept/door");
   EXPECT_EQ(door.source.camera.login.password_file, "/srv/cams/door.txt");
   EXPECT_EQ(door.source.camera.tls.ca_file, "/srv/cams/ca.pem");
   const StreamConfig& gate = config->streams[1];
   EXPECT_EQ(gate.source.uri, "/srv/cams/videos/gate.avi");
-  EXPECT_EQ(gate.labels.learner.model, "/srv/cams/classes.pt");
-  EXPECT_EQ(gate.labels.learner.weights, "/srv/cams/./classes.bin");
+  EXPECT_EQ(gate.labels.model, "/srv/cams/classes.pt");
+  EXPECT_EQ(gate.learner.weights, "/srv/cams/./classes.bin");
 }
 
 TEST(ConfigPathsTest, AClientsEntryMeansTheSameAsInTheFile) {

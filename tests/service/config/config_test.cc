@@ -39,7 +39,7 @@ TEST(ConfigTest, SampleLoads) {
   EXPECT_EQ(street.learner.weights, MILLRACE_SOURCE_DIR "/samples/weights/flow-start.safetensors");
   EXPECT_EQ(street.learner.schedule, "one_f_one_b_star");
   EXPECT_EQ(street.learner.stages, 2);
-  EXPECT_EQ(street.learner.learning.policy.kind, UpdatePolicyOptions::Kind::kEvery);
+  EXPECT_EQ(street.flow.learning.policy.kind, UpdatePolicyOptions::Kind::kEvery);
 }
 
 /// The sample with every optional key set. A comment sets a key if it is the key and one word, list
@@ -127,7 +127,7 @@ TEST(ConfigTest, AnEntryOfAClientIsReadAsOneOfTheFile) {
       config->defaults);
   ASSERT_TRUE(stream.ok()) << stream.status();
   EXPECT_EQ(stream->name, "gate");
-  EXPECT_EQ(stream->learner.learning_rate, 0.5);
+  EXPECT_EQ(stream->learner.optimizer.learning_rate, 0.5);
   EXPECT_EQ(stream->learner.seed, 7u);
   EXPECT_EQ(stream->entry, R"({"model":{"seed":"7"},"name":"gate","source":{"uri":"rtsp://c/1"}})");
 }
@@ -158,7 +158,7 @@ void ExpectSame(const UpdatePolicyOptions& a, const UpdatePolicyOptions& b) {
 UpdatePolicyOptions PolicyIn(const std::string& yaml) {
   const absl::StatusOr<Config> config = ParseConfig(yaml, "c");
   EXPECT_TRUE(config.ok()) << config.status();
-  return config.ok() ? config->streams.front().learner.learning.policy : UpdatePolicyOptions();
+  return config.ok() ? config->streams.front().flow.learning.policy : UpdatePolicyOptions();
 }
 
 TEST(ConfigTest, SampleShowsTheDefaultsOfLearning) {
@@ -176,8 +176,8 @@ TEST(ConfigTest, DefaultsAreThoseOfTheParts) {
   const StreamConfig defaults;
   EXPECT_EQ(stream.source.width, defaults.source.width);
   EXPECT_EQ(stream.source.queue_capacity, defaults.source.queue_capacity);
-  EXPECT_EQ(stream.learner.learning_rate, defaults.learner.learning_rate);
-  ExpectSame(stream.learner.learning.policy, {});
+  EXPECT_EQ(stream.learner.optimizer.learning_rate, defaults.learner.optimizer.learning_rate);
+  ExpectSame(stream.flow.learning.policy, {});
   EXPECT_EQ(config->listen.max_viewers, Listen().max_viewers);
 }
 
@@ -203,7 +203,7 @@ schedule: {stages: 3}
   EXPECT_EQ(street.learner.seed, 9223372036854775807U);
   const StreamConfig& yard = config->streams[1];
   EXPECT_EQ(yard.learner.width, 640);
-  EXPECT_EQ(yard.learner.learning_rate, 0);
+  EXPECT_EQ(yard.learner.optimizer.learning_rate, 0);
   EXPECT_EQ(yard.learner.schedule, "partime");
   EXPECT_THAT(yard.learner.cuts, ElementsAre(1, 2, 3));
 }
@@ -245,7 +245,7 @@ learning: {policy: mag, moving_share: 0.1, warm_up: 30, force_after: 50}
                                                     "c");
   ASSERT_TRUE(config.ok()) << config.status();
   using enum UpdatePolicyOptions::Kind;
-  const auto policy = [&](int stream) { return config->streams[stream].learner.learning.policy; };
+  const auto policy = [&](int stream) { return config->streams[stream].flow.learning.policy; };
   ExpectSame(policy(0), {.kind = kMag, .moving_share = 0.1, .warm_up = 30, .force_after = 50});
   ExpectSame(policy(1), {.kind = kDiv, .moving_share = 0.1, .divergence = 0.5, .force_after = 50});
   ExpectSame(policy(2), {.kind = kMag, .moving_share = 0.2, .warm_up = 30, .force_after = 50});
@@ -283,7 +283,7 @@ TEST(ConfigTest, ANetworkMayBeAFile) {
   const auto config = ParseConfig(
       Stream("source: {uri: a.avi}, model: {network: nets/mine.pt, input: [80, 64]}"), "c");
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->streams[0].learner.network, "nets/mine.pt");
+  EXPECT_EQ(config->streams[0].flow.network, "nets/mine.pt");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(BannerTest, SaysWhereItComputesIfThatWasAskedFor) {
 
 TEST(BannerTest, SaysThatItForetells) {
   BannerStream stream = Street();
-  stream.config.learner.next_frame = true;
+  stream.config.flow.next_frame = true;
   EXPECT_THAT(Banner({&stream, 1}, {}), HasSubstr("  learns    the next frame at 352x264, from "));
 }
 
@@ -81,17 +81,19 @@ TEST(BannerTest, SaysWhatItLearnsFromLabels) {
   BannerStream stream = Street();
   stream.learner.labels.emplace();
   stream.config.task = Task::kClassification;
-  stream.config.labels.learner.outputs = 3;
+  stream.config.learner.width = stream.config.learner.height = 32;
+  stream.config.learner.weights.clear();
+  stream.config.labels.outputs = 3;
   EXPECT_THAT(Banner({&stream, 1}, {}),
               HasSubstr("  learns    3 classes from labels at 32x32 in grey, mlp of 4 layers, "
                         "window 64, from random weights\n"));
-  stream.config.labels.learner.weights = "door.safetensors";
+  stream.config.learner.weights = "door.safetensors";
   EXPECT_THAT(Banner({&stream, 1}, {}), HasSubstr("window 64, from door.safetensors\n"));
-  stream.config.labels.learner.weights.clear();
+  stream.config.learner.weights.clear();
   stream.config.labels.grey = false;
-  stream.config.labels.learner.model = "mine.pt";
-  stream.config.labels.learner.task = pipeline::LabelTask::kRegression;
-  stream.config.labels.learner.outputs = 1;
+  stream.config.labels.model = "mine.pt";
+  stream.config.labels.task = pipeline::LabelTask::kRegression;
+  stream.config.labels.outputs = 1;
   EXPECT_EQ(DescribeLabels(stream.config),
             "1 value from labels at 32x32 in colour, mine.pt, window 64");
   EXPECT_THAT(Banner({&stream, 1}, {}),

@@ -86,7 +86,7 @@ TEST(OverloadRemediesTest, NameAnInputThatTheNetworkTakesInTheSameShape) {
                                {"resunet", 640, 352, 0.5, 50},
                                {"flownets", 1024, 768, 0.5, 50}}) {
     StreamConfig config;
-    config.learner.network = one.network;
+    config.flow.network = one.network;
     pipeline::LearnerDescription learner = Learner();
     learner.width = one.width;
     learner.height = one.height;
@@ -145,7 +145,7 @@ TEST(OverloadRemediesTest, OnAGpuThereIsNothingToSayOfCores) {
 
 TEST(OverloadRemediesTest, ANetworkOfOnesOwnOrOfLabelsKeepsItsInput) {
   StreamConfig own;
-  own.learner.network = "net.pt";
+  own.flow.network = "net.pt";
   EXPECT_EQ(RemediesFor(Drops(25, 10), own, Learner()).width, 0);
   pipeline::LearnerDescription labels = Learner();
   labels.labels.emplace();

@@ -69,21 +69,6 @@ TEST_F(StreamRegistryTest, OnceStoppedNothingTakesThePlaceOfWhatWasThere) {
   EXPECT_EQ(*streams_.Find("street"), first);
 }
 
-TEST_F(StreamRegistryTest, WhatIsKeptOfAConfigurationHasNoTokens) {
-  std::stop_source call;
-  StreamConfig config;
-  config.name = "street";
-  config.learner.stop = config.source.stop = call.get_token();
-  fakes_.push_back(StartFakeStream({.config = config}));
-  auto record = std::make_shared<StreamRecord>(clock_, clock_.Now());
-  ServedStream served(record, std::move(fakes_.back().stream));
-  EXPECT_FALSE(served.stream->config().learner.stop.stop_possible());
-  EXPECT_FALSE(served.config().learner.stop.stop_possible());
-  served.SetConfig(config);
-  EXPECT_FALSE(served.config().learner.stop.stop_possible());
-  EXPECT_FALSE(served.config().source.stop.stop_possible());
-}
-
 TEST_F(StreamRegistryTest, EachLifeOfAStreamHasItsOwnRunId) {
   EXPECT_NE(Start("street")->run_id, Start("street")->run_id);
 }

@@ -63,7 +63,7 @@ TEST(FitToTest, TheRateIsThatOfWhatMaxFpsLetsThrough) {
 TEST(FitToTest, ASourceThatWaitsIsLearnedFromAsFastAsCanBe) {
   const StreamConfig file = FitTo(Facts(640, 480, 25), StreamOf("uri: street.mp4"));
   EXPECT_EQ(file.learner.schedule, "one_f_one_b_star");
-  EXPECT_EQ(file.learner.period_ms, 0);
+  EXPECT_EQ(file.learner.request.period, 0);
   const StreamConfig paced = FitTo(Facts(640, 480, 25), StreamOf("uri: a.mp4, as_camera: true"));
   EXPECT_EQ(paced.learner.schedule, "auto");
 }

@@ -345,8 +345,8 @@ TEST(CameraStreamTest, StartNamesTheStreamThatFailed) {
   CameraStream::Options options;
   options.config.name = "yard";
   options.make_learner =
-      [](const pipeline::FlowLearnerOptions&,
-         pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
+      [](const StreamConfig&, pipeline::OnPrediction call,
+         const pipeline::LearnerHooks&) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
     return std::make_unique<FakeLearner>(FakeLearner::Options{}, std::move(call));
   };
   options.open_source =

@@ -138,8 +138,9 @@ class StreamStatusTest : public testing::Test {
         .uri = "rtsp://user:secret@yard/1", .width = 4, .height = 2, .queue_capacity = 64};
     options.clock = &clock_;
     options.make_learner =
-        [this](const pipeline::FlowLearnerOptions& /*asked*/,
-               pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
+        [this](
+            const StreamConfig&, pipeline::OnPrediction call,
+            const pipeline::LearnerHooks&) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
       auto learner = std::make_unique<FakeLearner>(FakeLearner::Options(), std::move(call));
       learner_ = learner.get();
       return learner;

@@ -67,7 +67,7 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
                           .as_camera = options.live,
                           .queue_capacity = options.queue_capacity};
   stream.config.learner.schedule = options.schedule;
-  stream.config.learner.next_frame = options.next_frame;
+  stream.config.flow.next_frame = options.next_frame;
   stream.clock = fake.clock.get();
   stream.ring_capacity = options.ring_capacity;
   stream.observe = options.observe;
@@ -77,16 +77,16 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
   stream.on_overload = options.on_overload;
   stream.cpu_times = [] { return CpuTimes(); };  // No core stands idle.
   stream.admit = options.admit;
-  stream.make_learner =
-      [&](const pipeline::FlowLearnerOptions& asked,
-          pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
+  stream.make_learner = [&](const StreamConfig& /*config*/, pipeline::OnPrediction call,
+                            const pipeline::LearnerHooks& hooks)
+      -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
     auto learner = std::make_unique<FakeLearner>(options.learner, std::move(call));
     if (options.schedule == "auto") {
       learner->Describe([](pipeline::LearnerDescription& d) { d.rate_plan.emplace(); });
     }
     fake.learner = learner.get();
-    fake.position = asked.checkpoints.position;
-    fake.on_checkpoint = asked.checkpoints.on_write;
+    fake.position = hooks.position;
+    fake.on_checkpoint = hooks.on_write;
     return learner;
   };
   // Called again where another source takes the place of the first.

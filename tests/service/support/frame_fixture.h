@@ -60,7 +60,8 @@ class FrameServiceTest : public testing::Test {
   StreamRegistry streams_;
   StreamChanges changes_{{.streams = &streams_,
                           .events = &events_,
-                          .start = [this](const StreamConfig& config) { return Start(config); },
+                          .start = [this](const StreamConfig& config,
+                                          const std::stop_token&) { return Start(config); },
                           .max_streams = 4}};
   FakeClock liveness_clock_;
   Liveness liveness_{streams_, liveness_clock_};
@@ -77,8 +78,9 @@ class FrameServiceTest : public testing::Test {
       return ingest::OpenSource(source);
     };
     options.make_learner =
-        [this](const pipeline::FlowLearnerOptions&,
-               pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
+        [this](
+            const StreamConfig&, pipeline::OnPrediction call,
+            const pipeline::LearnerHooks&) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
       auto learner = std::make_unique<FakeLearner>(learner_options_, std::move(call));
       learner_ = learner.get();
       return learner;

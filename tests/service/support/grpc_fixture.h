@@ -79,13 +79,14 @@ class GrpcFixture : public testing::Test {
 
   /// The next start, and none after it, goes on until its call is cancelled.
   void StartUntilCancelled() {
-    starting_ = [this](const StreamConfig& config) -> absl::Status {
+    starting_ = [this](const StreamConfig& /*config*/,
+                       const std::stop_token& stop) -> absl::Status {
       const MutexLock lock(start_mu_);
       if (std::exchange(start_begun_, true)) return absl::OkStatus();
-      const std::stop_callback wake(config.learner.stop, [this] { start_changed_.notify_all(); });
+      const std::stop_callback wake(stop, [this] { start_changed_.notify_all(); });
       start_changed_.notify_all();
       // Asked again now and then: the callback may come between asking and waiting.
-      while (!config.learner.stop.stop_requested()) {
+      while (!stop.stop_requested()) {
         start_changed_.wait_for(start_mu_, std::chrono::milliseconds(10));
       }
       return absl::CancelledError("given up");
@@ -105,7 +106,7 @@ class GrpcFixture : public testing::Test {
   FakeStreamOptions options_;
   absl::Status start_fails_;  // What the next stream's start fails with.
   /// Called before each start of a stream, which fails as this does. Empty: none does.
-  std::function<absl::Status(const StreamConfig& config)> starting_;
+  std::function<absl::Status(const StreamConfig& config, const std::stop_token& stop)> starting_;
   Mutex start_mu_;
   CondVar start_changed_;
   bool start_begun_ ABSL_GUARDED_BY(start_mu_) = false;
@@ -119,10 +120,12 @@ class GrpcFixture : public testing::Test {
   StreamChanges changes_{
       {.streams = &streams_,
        .events = &events_,
-       .start = [this](const StreamConfig& config) { return Start(config); },
+       .start = [this](const StreamConfig& config,
+                       const std::stop_token& stop) { return Start(config, stop); },
        .admit =
-           [this](const StreamConfig& config, const pipeline::LearnerDescription& learner) {
-             return budget_gate_.Admit(config, learner);
+           [this](const StreamConfig& config, const pipeline::LearnerDescription& learner,
+                  const std::stop_token& stop) {
+             return budget_gate_.Admit(config, learner, {}, stop);
            },
        .on_begin = [this](const std::string& stream) { budget_gate_.Hold(stream); },
        .on_end = [this](const std::string& stream) { budget_gate_.Release(stream); },
@@ -138,9 +141,9 @@ class GrpcFixture : public testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
 
  private:
-  absl::StatusOr<SharedStream> Start(const StreamConfig& config) {
+  absl::StatusOr<SharedStream> Start(const StreamConfig& config, const std::stop_token& stop) {
     if (!start_fails_.ok()) return std::exchange(start_fails_, absl::OkStatus());
-    if (starting_) MILLRACE_RETURN_IF_ERROR(starting_(config));
+    if (starting_) MILLRACE_RETURN_IF_ERROR(starting_(config, stop));
     const StreamEventLog::Incarnation incarnation = events_.Begin(config.name);
     FakeStreamOptions options = options_;
     options.config = config;

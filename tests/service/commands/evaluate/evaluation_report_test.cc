@@ -218,7 +218,7 @@ TEST(EvaluationReportTest, TheTaskIsSaid) {
   Made made = MadeEvaluation({});
   EXPECT_THAT(EvaluationTables(made.evaluation), HasSubstr("each pair by its own prediction"));
   EXPECT_EQ(json::parse(EvaluationJson(made.options, made.evaluation, ""))["task"], "flow");
-  made.options.learner.next_frame = made.evaluation.next_frame = true;
+  made.options.task.next_frame = made.evaluation.next_frame = true;
   EXPECT_THAT(EvaluationTables(made.evaluation), HasSubstr("as the two before foretold it"));
   EXPECT_EQ(json::parse(EvaluationJson(made.options, made.evaluation, ""))["task"], "next_frame");
 }

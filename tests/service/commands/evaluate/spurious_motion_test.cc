@@ -65,7 +65,7 @@ RecentLearning LearnedFrom(double speed) {
                                             .schedule = "sequential",
                                             .stages = 1,
                                             .weights = MILLRACE_FLOW_START},
-                                           record);
+                                           {}, record);
   EXPECT_TRUE(learner.ok()) << learner.status();
   if (!learner.ok()) return {};
   for (int i = 0; i < kPairs; ++i) {

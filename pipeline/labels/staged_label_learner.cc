@@ -1,0 +1,361 @@
+#include "pipeline/labels/staged_label_learner.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <ATen/Parallel.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/foreign_error.h"
+#include "base/status.h"
+#include "pipeline/labels/label_networks.h"
+#include "pipeline/learner/planar_picture.h"
+#include "pipeline/learner/rate_factor.h"
+#include "pipeline/planner/partition.h"
+#include "pipeline/stages/describe_learner.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kMostWindow = 1 << 20;
+
+absl::Status NotWanted() { return absl::CancelledError("the learner is not wanted"); }
+
+absl::Status CheckSafety(const LearnerOptions& options, const DivergenceOptions& divergence) {
+  if (options.copy_every >= 1 && divergence.window >= 1 && options.checkpoints.every >= 1 &&
+      options.checkpoints.keep >= 1) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "copy_every, divergence.window, checkpoints.every and checkpoints.keep must be at least 1");
+}
+
+absl::Status CheckOptions(const LearnerOptions& options, const LabelTaskOptions& task) {
+  if (task.divergence) MILLRACE_RETURN_IF_ERROR(CheckSafety(options, *task.divergence));
+  MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
+  if (task.window < 1 || task.window > kMostWindow) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a window of ", task.window, " samples; it must be 1 to ", kMostWindow));
+  }
+  if (task.outputs < (task.task == LabelTask::kClassification ? 2 : 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(task.outputs, " outputs; there must be 2 classes or 1 value at least"));
+  }
+  if (options.threads_per_stage < 1) {
+    return absl::InvalidArgumentError("a stage needs at least one thread");
+  }
+  if (std::ranges::any_of(SampleShape(options, task),
+                          [](std::int64_t size) { return size < 1 || size > (1 << 24); })) {
+    return absl::InvalidArgumentError("the shape of a sample needs positive sizes");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Cuts> CutsOf(const LearnerOptions& options, int layers) {
+  if (!options.cuts.empty()) {
+    MILLRACE_RETURN_IF_ERROR(CheckCuts(options.cuts, layers));
+    return options.cuts;
+  }
+  return BestCuts(std::vector<StageCost>(layers, {.forward = 1, .backward = 2}), options.stages);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StagedLabelLearner>> StagedLabelLearner::Make(
+    const LearnerOptions& options, const LabelTaskOptions& task, OnPrediction on_prediction,
+    const LearnerHooks& hooks, LabelCopies copies) {
+  MILLRACE_RETURN_IF_ERROR(CheckOptions(options, task));
+  at::set_num_threads(options.threads_per_stage);
+  try {
+    Networks networks;
+    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork learning, OpenLabelNetwork(options, task, hooks.stop));
+    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork copied, OpenLabelNetwork(options, task, hooks.stop));
+    networks.learning = std::move(learning.chain);
+    networks.copied = std::move(copied.chain);
+    MILLRACE_ASSIGN_OR_RETURN(networks.cuts,
+                              CutsOf(options, static_cast<int>(networks.learning.layers.size())));
+    std::unique_ptr<StagedLabelLearner> learner(
+        new StagedLabelLearner(options, task, hooks, std::move(copies), std::move(networks)));
+    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(on_prediction)));
+    return learner;
+  } catch (const std::exception& e) {
+    return absl::InternalError(CauseLine(e.what()));
+  }
+}
+
+StagedLabelLearner::StagedLabelLearner(const LearnerOptions& options, const LabelTaskOptions& task,
+                                       const LearnerHooks& hooks, LabelCopies copies,
+                                       Networks networks)
+    : options_(options),
+      task_(task),
+      hooks_(hooks),
+      on_copies_(std::move(copies)),
+      sample_shape_(SampleShape(options, task)),
+      chain_(std::move(networks.learning)),
+      cuts_(std::move(networks.cuts)),
+      window_(task.window),
+      copied_(std::move(networks.copied), options, task),
+      newest_(copied_.chain(), options.threads_per_stage) {}
+
+absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
+  if (task_.divergence) {
+    MILLRACE_ASSIGN_OR_RETURN(lasting_, LastingLearning::Open(LastingOptions(), chain_));
+  }
+  admitted_ = resumption().first_sample;
+  window_ = SampleWindow(task_.window, admitted_);
+  const std::vector<float> zeros(NumbersOf(sample_shape_), 0.0F);
+  const at::Tensor first = SampleWindow(task_.window).Add(BatchOf(zeros, sample_shape_)[0]);
+  const FirstInput input{.chain = chain_, .cuts = cuts_, .input = first, .seed = options_.seed};
+  MILLRACE_ASSIGN_OR_RETURN(
+      Phases phases, PlanStages(input, options_.schedule, options_.request,
+                                [](const at::Tensor& output) { return output.square().mean(); }));
+  phases = PhasesFrom(std::move(phases), admitted_);
+  labels_ = std::make_unique<LateLabels>(LateLabels::Options{
+      .window = task_.window, .in_flight = StepsInFlight(phases), .first = admitted_});
+  judge_ = std::make_unique<LabelJudge>(
+      task_, *labels_, Publisher(std::move(on_prediction)),
+      [this] { return run_->network().updates().back(); }, ScoreTaker());
+  if (hooks_.stop.stop_requested()) return NotWanted();
+  MILLRACE_RETURN_IF_ERROR(TryStages(input, options_.schedule,
+                                     [this](const at::Tensor& output, const std::string& what) {
+                                       return judge_->CheckFits(output, what);
+                                     }));
+  if (hooks_.stop.stop_requested()) return NotWanted();
+  if (on_copies_.every > 0) {
+    copies_ = std::make_unique<StateCollector>(on_copies_.every, [this](const NetworkState& state) {
+      copied_.Take(state.layers);
+      on_copies_.on_copy(state.sample, copied_);
+    });
+  }
+  return StartRun(std::move(phases));
+}
+
+absl::Status StagedLabelLearner::StartRun(Phases phases) {
+  plan_ = phases.front().plan;
+  NetworkRun::Options options{.network = NetworkOptions(),
+                              .phases = std::move(phases),
+                              .threads_per_stage = options_.threads_per_stage};
+  if (lasting_ != nullptr) {
+    options.prepare = [this](StagedNetwork& network) { lasting_->Begin(network); };
+    options.on_switch = [this] { lasting_->safe().OnSwitch(); };
+  }
+  MILLRACE_ASSIGN_OR_RETURN(run_, NetworkRun::Start(std::move(options)));
+  return absl::OkStatus();
+}
+
+StagedNetwork::Options StagedLabelLearner::NetworkOptions() {
+  StagedNetwork::Options network{.chain = chain_,
+                                 .cuts = cuts_,
+                                 .plan = plan_,
+                                 .first_sample = admitted_,
+                                 .judge = judge_->OfPredictions(),
+                                 .local_judge = judge_->OfStages(),
+                                 .optimizer = options_.optimizer,
+                                 .seed = options_.seed};
+  if (copies_ != nullptr || lasting_ != nullptr) {
+    network.on_update = [this](const Step& update) {
+      const StagedNetwork& at_work = run_->network();
+      if (copies_ != nullptr) copies_->OnUpdate(at_work, update);
+      if (lasting_ != nullptr) lasting_->safe().OnUpdate(at_work, update);
+    };
+  }
+  return network;
+}
+
+LastingLearning::Options StagedLabelLearner::LastingOptions() const {
+  return {.divergence = *task_.divergence,
+          .copy_every = options_.copy_every,
+          .checkpoints = options_.checkpoints,
+          .hooks = hooks_,
+          .task = TaskInWords(task_),
+          .seed = options_.seed};
+}
+
+// Adds the size of the pictures, and whether the learner holds back its updates.
+OnPrediction StagedLabelLearner::Publisher(OnPrediction on_prediction) {
+  return [this, publish = std::move(on_prediction)](ModelPrediction prediction) {
+    prediction.width = options_.width;
+    prediction.height = options_.height;
+    if (prediction.skipped == SkipReason::kNone && IsHeld()) prediction.skipped = SkipReason::kHeld;
+    publish(std::move(prediction));
+  };
+}
+
+// Reports each prediction to the safety of the weights; empty without it. A step without labels
+// says nothing about the weights, unless its outputs are not finite.
+OnLabelScore StagedLabelLearner::ScoreTaker() {
+  if (lasting_ == nullptr) return {};
+  return [this](const LabelScore& score) {
+    SafeLearning& safe = lasting_->safe();
+    if (score.labelled > 0) {
+      static_cast<void>(safe.health().Next({.sample = score.sample,
+                                            .finite = score.finite,
+                                            .loss = score.loss,
+                                            .loss_no_motion = score.loss_of_zeros}));
+    } else {
+      safe.health().Glimpse(score.finite);
+    }
+    SafeLearning::Judged judged{.sample = score.sample,
+                                .learned = score.labelled > 0 && score.finite};
+    // Bounded, because losses that are far off must not hide behind their own spread.
+    if (score.fresh > 0 && score.finite) {
+      judged.ratio = score.fresh_loss / (score.fresh_loss + score.loss_of_zeros);
+    }
+    return safe.OnJudged(judged, run_->network());
+  };
+}
+
+absl::Status StagedLabelLearner::DescribeBy(const std::vector<LayerProfile>& layers) {
+  MILLRACE_ASSIGN_OR_RETURN(
+      LearnerDescription description,
+      Describe(chain_, {.cuts = cuts_, .plan = plan_, .costs = StageCosts(CostsOf(layers), cuts_)},
+               {}));
+  description.width = options_.width;
+  description.height = options_.height;
+  description.labels = {.task = task_.task,
+                        .outputs = task_.outputs,
+                        .classes = task_.classes,
+                        .window = task_.window};
+  description_ = std::make_shared<const LearnerDescription>(std::move(description));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::int64_t> StagedLabelLearner::Admit(const PicturePair& pair) {
+  MILLRACE_RETURN_IF_ERROR(CheckPicture(pair));
+  return AdmitSample(ValuesOf(pair), pair.label);
+}
+
+absl::StatusOr<std::int64_t> StagedLabelLearner::AdmitSample(std::span<const float> values,
+                                                             std::optional<SampleLabel> label) {
+  MILLRACE_RETURN_IF_ERROR(CheckValues(values));
+  if (label) MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(*label));
+  MILLRACE_RETURN_IF_ERROR(failure_);
+  labels_->Admit(admitted_, std::move(label));
+  absl::StatusOr<std::int64_t> number =
+      run_->Admit([&] { return window_.Add(BatchOf(values, sample_shape_)[0]); });
+  failure_ = number.status();
+  MILLRACE_CHECK(!number.ok() || *number == admitted_);
+  ++admitted_;
+  return number;
+}
+
+absl::Status StagedLabelLearner::AwaitRoom() {
+  MILLRACE_RETURN_IF_ERROR(failure_);
+  if (lasting_ != nullptr && lasting_->safe().RollBackIsDue()) {
+    // The weights have diverged: finishes all steps and restores good weights before the next
+    // sample.
+    MILLRACE_RETURN_IF_ERROR(run_->Pause([this](StagedNetwork& network) {
+      if (copies_ != nullptr) copies_->Restart();
+      lasting_->safe().RollBack(network);
+      labels_->GiveUp();  // One of the labels may be the cause.
+    }));
+  }
+  return run_->AwaitRoom();
+}
+
+absl::Status StagedLabelLearner::Label(std::int64_t sample, const SampleLabel& label) {
+  MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(label));
+  return labels_->Add(sample, label);
+}
+
+absl::StatusOr<ModelPrediction> StagedLabelLearner::Predict(const PicturePair& pair) {
+  MILLRACE_RETURN_IF_ERROR(CheckPicture(pair));
+  return PredictSample(ValuesOf(pair));
+}
+
+absl::StatusOr<ModelPrediction> StagedLabelLearner::PredictSample(std::span<const float> values) {
+  MILLRACE_CHECK(copies_ == nullptr);
+  MILLRACE_RETURN_IF_ERROR(CheckValues(values));
+  ModelPrediction made{
+      .sample = -1, .width = options_.width, .height = options_.height, .flow = nullptr};
+  std::vector<float> outputs;
+  try {
+    newest_.Ask(run_->network(), [&](std::int64_t updates) {
+      outputs = std::move(copied_.Outputs(values).front());
+      made.updates = updates;
+    });
+  } catch (const std::exception& e) {
+    return absl::InternalError(CauseLine(e.what()));
+  }
+  SetOutputs(std::move(outputs), task_.task, made);
+  return made;
+}
+
+// A frozen step is like one without labels: its labels are not learned from later.
+void StagedLabelLearner::Freeze(bool frozen) {
+  frozen_ = frozen;
+  ApplyRate();
+}
+
+absl::Status StagedLabelLearner::SetLearningRate(double rate) {
+  MILLRACE_ASSIGN_OR_RETURN(const double factor,
+                            RateFactor(rate, options_.optimizer.learning_rate));
+  rate_factor_ = factor;
+  ApplyRate();
+  return absl::OkStatus();
+}
+
+void StagedLabelLearner::ScaleLearningRate(double factor) {
+  MILLRACE_CHECK(lasting_ != nullptr);
+  lasting_->safe().SetRateFactor(factor, run_->network());
+}
+
+absl::StatusOr<std::int64_t> StagedLabelLearner::AskForCheckpoint() {
+  MILLRACE_CHECK(lasting_ != nullptr);
+  return lasting_->AskForCheckpoint();
+}
+
+absl::Status StagedLabelLearner::Drain() {
+  absl::Status drained = run_->Drain();
+  if (lasting_ != nullptr) lasting_->Finish(drained.ok());
+  return drained;
+}
+
+const LabelModel& StagedLabelLearner::Model() {
+  newest_.Put(run_->network().Save());
+  return copied_;
+}
+
+LearningFigures StagedLabelLearner::learning() const {
+  if (lasting_ != nullptr) return lasting_->figures();
+  LearningFigures figures;
+  figures.gradients_not_finite = run_->network().gradients_not_finite();
+  return figures;
+}
+
+const Resumption& StagedLabelLearner::resumption() const {
+  static const Resumption anew;
+  return lasting_ != nullptr ? lasting_->resumption() : anew;
+}
+
+absl::Status StagedLabelLearner::CheckPicture(const PicturePair& pair) const {
+  const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
+  if (pair.current.size() == bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a picture of ", pair.current.size(),
+                                                 " bytes is not ", options_.width, "x",
+                                                 options_.height, " RGB"));
+}
+
+absl::Status StagedLabelLearner::CheckValues(std::span<const float> values) const {
+  const auto numbers = static_cast<std::size_t>(NumbersOf(sample_shape_));
+  if (values.size() != numbers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a sample of ", values.size(), " numbers; the model reads ", numbers));
+  }
+  if (!AllFinite(values)) {
+    return absl::InvalidArgumentError("a number of the sample is not finite");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<float> StagedLabelLearner::ValuesOf(const PicturePair& pair) const {
+  return PlanarOf(pair.current, task_.grey ? 1 : 3);
+}
+
+bool StagedLabelLearner::IsHeld() const {
+  return frozen_ || (lasting_ != nullptr && lasting_->safe().gave_up());
+}
+
+}  // namespace millrace::pipeline

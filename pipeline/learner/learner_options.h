@@ -1,0 +1,59 @@
+// Options that all learners share. flow_task_options.h and label_task_options.h add the options of
+// one task. Free of LibTorch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "pipeline/learner/learner_safety.h"
+#include "pipeline/learner/optimizer_options.h"
+#include "pipeline/schedules/schedules.h"
+
+namespace millrace::pipeline {
+
+/// How a learner is cut, planned and run, what it starts from and what it keeps.
+struct LearnerOptions {
+  /// Size of the pictures in pixels. For flow: at least 64, and a multiple that the network
+  /// defines.
+  int width = 320;
+  int height = 240;
+  /// One of ScheduleNames() (schedules.h). For flow also "auto", which plans for the frame rate,
+  /// and "local" with the network "levels" only.
+  std::string schedule = "one_f_one_b_star";
+  /// Number of stages, each with its own worker thread. For "auto": the largest number.
+  int stages = 2;
+  /// For "auto": the camera's frame rate.
+  double frames_per_second = 0;
+  /// For "auto": plans again when a stage's time moves by more than this share of the slowest
+  /// stage's planned time. 0: never.
+  double replan_share = 0.25;
+  /// The schedule's options, with the period in milliseconds; the learner fills in shape and costs.
+  ScheduleRequest request = {};
+  /// For flow: delays samples that would only wait inside the pipeline.
+  bool gate = true;
+  /// The first layer of each stage except the first, counted from 0. Empty: cut by measured cost.
+  std::vector<int> cuts = {};
+  /// A file of initial weights, made by `millrace pretrain`, `millrace export` or PyTorch. Empty:
+  /// random weights, or the weights in the network's file.
+  std::string weights = {};
+  OptimizerOptions optimizer = {};
+  /// Copies the weights every n samples, for roll-backs. At least 1.
+  int copy_every = 100;
+  CheckpointOptions checkpoints = {};
+  /// Seeds the random weights, and the random numbers of layers while they learn.
+  std::uint64_t seed = 0;
+  /// Threads of each operation.
+  int threads_per_stage = 1;
+  /// For flow: the devices of the stages: "cpu", "cuda" (the first GPU) or "cuda:N", one for all or
+  /// one for each stage; or "auto", as ChooseDevices() says. The schedule "auto" takes one device.
+  /// Empty: the CPU. With a GPU there is no gate.
+  std::vector<std::string> devices = {};
+  /// Stages on GPUs capture their operations once and launch them as CUDA graphs.
+  bool captures = true;
+  /// For flow: times the operations while they run; outlives the learner.
+  const Clock* clock = &MonotonicClock();
+};
+
+}  // namespace millrace::pipeline

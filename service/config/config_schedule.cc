@@ -1,0 +1,156 @@
+// The section `schedule`.
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "base/plural.h"
+#include "pipeline/learner/device_names.h"
+#include "pipeline/schedules/schedules.h"
+#include "service/config/config_keys.h"
+
+namespace millrace::service {
+namespace {
+
+using Value = ConfigValue;
+using Json = ConfigJson;
+using Target = ConfigTarget;
+using Names = std::vector<std::string>;
+
+const Names& Kinds() {
+  static const Names names = [] {
+    Names all = {"auto"};
+    all.insert(all.end(), pipeline::ScheduleNames().begin(), pipeline::ScheduleNames().end());
+    return all;
+  }();
+  return names;
+}
+
+// In the order of Recompute.
+const Names& Recomputes() {
+  static const Names names = {"always", "except_last", "never"};
+  return names;
+}
+
+// The server checks at its start whether these devices exist.
+void SetDevices(const Value& at, const Json& value, const Target& target) {
+  const Names names = value;
+  for (const std::string& name : names) {
+    const bool alone = name == "auto" && names.size() == 1;
+    if (alone || name == "cpu" || pipeline::GpuNumber(name)) continue;
+    return at.Wrong(absl::StrCat("has '", name,
+                                 "'; it must be auto, or of cpu, cuda and cuda:N one for all "
+                                 "stages or one for each"));
+  }
+  target.stream->learner.devices = names;
+}
+
+constexpr ConfigKey kScheduleKeys[] = {
+    {"kind", ChoiceType{Kinds}, Member([](auto& t) -> auto& { return t.stream->learner.schedule; }),
+     "sequential: one frame at a time, the reference. one_f_one_b_star: one forward and one "
+     "backward of each stage in turn, the least staleness of a pipeline. partime: every stage "
+     "works all the time, on the results of its neighbours from the previous period. auto: a plan "
+     "for frames_per_second; the default if the key is left out. Others: local, recompute, stale, "
+     "hybrid, pipedream, pipedream_2bw, gpipe, timeprest, k_periodic, interleaved. "
+     "docs/schedules.md shows them all."},
+    {"stages", WholeType{1, kMostStages},
+     Member([](auto& t) -> auto& { return t.stream->learner.stages; }),
+     "1 to 8, fewer than the network has layers. Each stage has its own thread. Left out: 2. With "
+     "the kind auto: at most one for each core, and never more than 4."},
+    {"cuts", WholesType{{0, kMostStages - 1}, {1, 1000}},
+     Member([](auto& t) -> auto& { return t.stream->learner.cuts; }),
+     "The first layer of each stage after the first, counted from 0. Left out: the cuts that "
+     "balance the measured costs best."},
+    {"devices",
+     TextsType{{1, kMostStages}},
+     {[](const Target& t) -> Json { return t.stream->learner.devices; }, SetDevices},
+     "The devices of the stages: cpu, cuda (the first NVIDIA GPU) or cuda:N, one for all stages or "
+     "a list with one for each; or auto: the first GPU if it can be used, else the CPU. The log "
+     "says at the start which device, and why. Left out: cpu. GPUs are for the tasks flow and "
+     "next_frame. With a GPU there is no gate, and no new plan while it runs.",
+     ForTasks::kFlow},
+    {"cuda_graphs", FlagType{}, Member([](auto& t) -> auto& { return t.stream->learner.captures; }),
+     "On GPUs: capture the work of a stage once as a CUDA graph, and launch it as a whole for each "
+     "frame. If this is impossible, the log says why. false: kernel by kernel.",
+     ForTasks::kFlow},
+    {"frames_per_second", RealType{0.01, 1000},
+     Member([](auto& t) -> auto& { return t.stream->learner.frames_per_second; }),
+     "auto only: the frame rate of the plan; left out, the camera's. The plan uses fewer than "
+     "`stages` if they suffice."},
+    {"replan_share", RealType{0, 100},
+     Member([](auto& t) -> auto& { return t.stream->learner.replan_share; }),
+     "auto only: plan again if the time of a stage changes by more than this share of the planned "
+     "time of the slowest stage. 0: never."},
+    {"samples", WholeType{1, 1000},
+     Member([](auto& t) -> auto& { return t.stream->learner.request.samples; }),
+     "gpipe and timeprest: samples (micro-batches) before the model goes backward. pipedream_2bw: "
+     "samples for an update. k_periodic: samples of a pattern."},
+    {"recompute", ChoiceType{Recomputes},
+     Enumeration<Recomputes>([](auto& t) -> auto& { return t.stream->learner.request.recompute; }),
+     "gpipe only: the samples whose forward runs again, instead of keeping activations: always, "
+     "except_last or never."},
+    {"switch_at", WholeType{1, 1'000'000'000},
+     Member([](auto& t) -> auto& { return t.stream->learner.request.switch_at; }),
+     "hybrid only: the sample before which it becomes sequential."},
+    {"gate", FlagType{}, Member([](auto& t) -> auto& { return t.stream->learner.gate; }),
+     "Hold a frame back while it would only wait inside the pipeline, so that a fresher one can "
+     "replace it.",
+     ForTasks::kFlow},
+    {"period_ms", RealType{0, 60'000},
+     Member([](auto& t) -> auto& { return t.stream->learner.request.period; }),
+     "one_f_one_b_star and interleaved: the planned time between two frames, in milliseconds. 0: "
+     "the shortest time of the stages."},
+    {"threads_per_stage", WholeType{1, 256},
+     Member([](auto& t) -> auto& { return t.stream->learner.threads_per_stage; }),
+     "Threads inside one operation of a stage."},
+};
+
+}  // namespace
+
+ConfigKeys ScheduleKeys() { return kScheduleKeys; }
+
+void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
+  const pipeline::LearnerOptions& learner = config.learner;
+  const auto cuts = static_cast<int>(learner.cuts.size());
+  if (cuts > 0 && cuts != learner.stages - 1) {
+    stream.WrongAt("schedule", "cuts",
+                   absl::StrCat("has ", cuts, cuts == 1 ? " entry; " : " entries; ",
+                                Plural(learner.stages, "stage"),
+                                learner.stages == 1 ? " needs " : " need ", learner.stages - 1));
+  }
+  if (std::adjacent_find(learner.cuts.begin(), learner.cuts.end(), std::greater_equal<>()) !=
+      learner.cuts.end()) {
+    stream.WrongAt("schedule", "cuts", "must rise from entry to entry");
+  }
+  const auto only_for = [&](bool given, std::string_view key, std::string_view kinds, bool fits) {
+    if (!given || fits) return;
+    stream.WrongAt("schedule", key, absl::StrCat("is for ", std::string(kinds), " only"));
+  };
+  const std::string& kind = learner.schedule;
+  only_for(learner.request.period > 0, "period_ms", "the kinds one_f_one_b_star and interleaved",
+           kind == "one_f_one_b_star" || kind == "interleaved");
+  const pipeline::LearnerOptions defaults;
+  only_for(learner.request.recompute != defaults.request.recompute, "recompute", "the kind gpipe",
+           kind == "gpipe");
+  only_for(learner.request.switch_at != defaults.request.switch_at, "switch_at", "the kind hybrid",
+           kind == "hybrid");
+  if (kind == "pipedream_2bw" && learner.request.samples > 0 &&
+      learner.request.samples < learner.stages) {
+    stream.WrongAt(
+        "schedule", "samples",
+        absl::StrCat("is ", learner.request.samples,
+                     "; pipedream_2bw needs at least as many as stages, ", learner.stages));
+  }
+  only_for(learner.frames_per_second > 0, "frames_per_second", "the kind auto", kind == "auto");
+  only_for(learner.replan_share != defaults.replan_share, "replan_share", "the kind auto",
+           kind == "auto");
+  only_for(
+      learner.request.samples > 0, "samples",
+      "the kinds gpipe, timeprest, pipedream_2bw, k_periodic",
+      kind == "gpipe" || kind == "timeprest" || kind == "pipedream_2bw" || kind == "k_periodic");
+  if (kind == "auto" && cuts > 0) {
+    stream.WrongAt("schedule", "cuts", "cannot be given with the kind auto, which cuts by itself");
+  }
+}
+
+}  // namespace millrace::service
