@@ -16,10 +16,13 @@ import subprocess
 import termios
 import time
 
+import pyte
+
 import millrace_process
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ROWS = 24
+_WIDE, _LONG = 300, 300  # Columns and rows beyond all output.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,23 +37,10 @@ class Seen:
 
     @property
     def screen(self) -> list[str]:
-        """The final lines of a terminal that scrolls without limit."""
-        lines, row, column = [""], 0, 0
-        for part in re.findall(r"\x1b\[[0-9;]*[A-Za-z]|[^\x1b]", _COLOUR.sub("", self.shown)):
-            if part == "\r":
-                column = 0
-            elif part == "\n":
-                row += 1
-                if row == len(lines):
-                    lines.append("")
-            elif part == "\x1b[K":
-                lines[row] = lines[row][:column]
-            elif part.endswith("A") and part.startswith("\x1b"):
-                row -= int(part[2:-1])
-            else:
-                lines[row] = lines[row][:column].ljust(column) + part + lines[row][column + 1 :]
-                column += 1
-        return lines
+        """The final lines of a terminal that neither wraps nor scrolls, up to the cursor."""
+        screen = pyte.Screen(_WIDE, _LONG)
+        pyte.Stream(screen).feed(self.shown)
+        return [line.rstrip() for line in screen.display[: screen.cursor.y + 1]]
 
     @property
     def rewritten(self) -> list[str]:

@@ -15,10 +15,10 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "ingest/frame/image_folder.h"
-#include "ingest/frame/image_header.h"
 #include "ingest/inputs/new_pipeline.h"
 #include "ingest/inputs/open_source.h"
 #include "ingest/inputs/source_pipelines.h"
+#include "ingest/pictures/image_decoder.h"
 #include "ingest/source/uri.h"
 
 namespace millrace::ingest {
@@ -126,24 +126,24 @@ absl::StatusOr<SourceFacts> LookAt(PipelineOptions options, const SourceRequest&
   return facts;
 }
 
-absl::StatusOr<ImageHeader> HeaderOf(const std::string& path) {
+absl::StatusOr<DecodedImage> Decoded(const std::string& path) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadImage(path));
-  return ReadImageHeader({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+  return DecodeImage({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
 absl::StatusOr<SourceFacts> LookAtImages(const std::string& path, double images_per_second) {
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<std::string> images, ListImages(path));
-  const absl::StatusOr<ImageHeader> header = HeaderOf(images.front());
-  if (!header.ok()) {
+  const absl::StatusOr<DecodedImage> first = Decoded(images.front());
+  if (!first.ok()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("its first image, ", images.front(), ": ", header.status().message()));
+        absl::StrCat("its first image, ", images.front(), ": ", first.status().message()));
   }
-  const Extent picture = {.width = header->width, .height = header->height};
+  const Extent picture = {.width = first->picture->width, .height = first->picture->height};
   return SourceFacts{
       .picture = picture,
       .sent = picture,
       .frames_per_second = images_per_second > 0 ? images_per_second : kUsualImagesPerSecond,
-      .codec = header->format == ImageFormat::kJpeg ? "JPEG" : "PNG"};
+      .codec = std::string(first->format)};
 }
 
 absl::StatusOr<SourceFacts> LookAtFile(const SourceRequest& request) {

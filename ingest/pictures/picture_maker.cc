@@ -8,10 +8,8 @@
 
 #include "base/status.h"
 #include "ingest/frame/grid.h"
-#include "ingest/frame/image_header.h"
 #include "ingest/gst/gstreamer.h"
-#include "ingest/pictures/jpeg_picture.h"
-#include "ingest/pictures/png_picture.h"
+#include "ingest/pictures/image_decoder.h"
 
 namespace millrace::ingest {
 namespace {
@@ -88,13 +86,6 @@ absl::StatusOr<std::shared_ptr<const Picture>> Scaled(Picture& from, const Exten
   return MiddleOf(std::move(to), grid);
 }
 
-/// Decodes at the image's own size.
-absl::StatusOr<std::shared_ptr<Picture>> Decode(std::span<const std::uint8_t> bytes,
-                                                const ImageHeader& header) {
-  if (header.format == ImageFormat::kJpeg) return DecodeJpeg(bytes, header);
-  return DecodePng(bytes.first(header.bytes));
-}
-
 }  // namespace
 
 absl::StatusOr<MadePicture> PictureMaker::FromPixels(const RawPicture& raw) const {
@@ -107,12 +98,12 @@ absl::StatusOr<MadePicture> PictureMaker::FromPixels(const RawPicture& raw) cons
 }
 
 absl::StatusOr<MadePicture> PictureMaker::FromImage(std::span<const std::uint8_t> bytes) const {
-  MILLRACE_ASSIGN_OR_RETURN(const ImageHeader header, ReadImageHeader(bytes));
-  MadePicture made = {.picture = nullptr, .own_width = header.width, .own_height = header.height};
-  MILLRACE_ASSIGN_OR_RETURN(std::shared_ptr<Picture> whole, Decode(bytes, header));
-  made.picture = whole;
-  if (whole->width == width_ && whole->height == height_) return made;
-  MILLRACE_ASSIGN_OR_RETURN(made.picture, Scaled(*whole, {.width = width_, .height = height_}));
+  MILLRACE_ASSIGN_OR_RETURN(const DecodedImage image, DecodeImage(bytes));
+  Picture& whole = *image.picture;
+  MadePicture made = {
+      .picture = image.picture, .own_width = whole.width, .own_height = whole.height};
+  if (whole.width == width_ && whole.height == height_) return made;
+  MILLRACE_ASSIGN_OR_RETURN(made.picture, Scaled(whole, {.width = width_, .height = height_}));
   return made;
 }
 

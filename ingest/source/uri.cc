@@ -1,7 +1,10 @@
 #include "ingest/source/uri.h"
 
+#include <glib.h>
+
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -12,44 +15,16 @@
 namespace millrace::ingest {
 namespace {
 
-bool IsSchemeCharacter(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '-' || c == '.';
-}
+/// A text of GLib's; null if GLib refused the input.
+using GText = std::unique_ptr<gchar, void (*)(gpointer)>;
 
-/// The length of the scheme at the start of `text`, without its colon; 0 for a plain path.
-std::size_t SchemeLength(std::string_view text) {
-  if (text.empty() || !absl::ascii_isalpha(static_cast<unsigned char>(text.front()))) return 0;
-  const auto end = std::find_if_not(text.begin(), text.end(), IsSchemeCharacter);
-  return end != text.end() && *end == ':' ? static_cast<std::size_t>(end - text.begin()) : 0;
-}
-
-/// The value of a hexadecimal digit, or -1.
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = absl::ascii_tolower(static_cast<unsigned char>(c));
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-absl::StatusOr<std::string> PercentDecoded(std::string_view text) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded.push_back(text[i]);
-      continue;
-    }
-    const int high = i + 1 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-    if (high < 0 || low < 0 || (high == 0 && low == 0)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "file:", std::string(text),
-          ": % must be followed by two hexadecimal digits, and not 00; a % in a file's "
-          "name is written %25"));
-    }
-    decoded.push_back(static_cast<char>(high * 16 + low));
-    i += 2;
-  }
-  return decoded;
+absl::StatusOr<std::string> PercentDecoded(const std::string& text) {
+  const GText decoded(g_uri_unescape_string(text.c_str(), /*illegal_characters=*/nullptr), &g_free);
+  if (decoded) return std::string(decoded.get());
+  return absl::InvalidArgumentError(
+      absl::StrCat("file:", text,
+                   ": % must be followed by two hexadecimal digits, and not 00; a % in a file's "
+                   "name is written %25"));
 }
 
 }  // namespace
@@ -82,10 +57,11 @@ absl::StatusOr<Uri> ParseUri(std::string_view text) {
     return absl::InvalidArgumentError(absl::StrCat(
         WithoutCredentials(text), ": a URI must not contain line breaks or control characters"));
   }
-  const std::size_t length = SchemeLength(text);
-  if (length == 0) return Uri{.scheme = "", .rest = std::string(text)};
-  return Uri{.scheme = absl::AsciiStrToLower(std::string(text.substr(0, length))),
-             .rest = std::string(text.substr(length + 1))};
+  const GText scheme(g_uri_parse_scheme(std::string(text).c_str()), &g_free);
+  if (!scheme) return Uri{.scheme = "", .rest = std::string(text)};
+  const std::string_view name = scheme.get();
+  return Uri{.scheme = absl::AsciiStrToLower(std::string(name)),
+             .rest = std::string(text.substr(name.size() + 1))};
 }
 
 absl::StatusOr<std::string> FilePath(const Uri& uri) {
@@ -107,7 +83,7 @@ absl::StatusOr<std::string> FilePath(const Uri& uri) {
     return absl::InvalidArgumentError(
         absl::StrCat("file:", uri.rest, ": names no file: write file:PATH"));
   }
-  return PercentDecoded(path);
+  return PercentDecoded(std::string(path));
 }
 
 }  // namespace millrace::ingest

@@ -7,6 +7,7 @@ import struct
 import numpy as np
 
 import millrace_process
+from fnv import checksum
 
 START = millrace_process.ROOT / "samples/weights/flow-start.safetensors"
 
@@ -22,14 +23,6 @@ def write(path: pathlib.Path, factors: dict[str, float]) -> None:
             if name.startswith(beginning):
                 begin, end = (offset // 4 for offset in tensor["data_offsets"])
                 data[begin:end] *= np.float32(factor)
-    header["__metadata__"]["checksum"] = _checksum(data.tobytes())
+    header["__metadata__"]["checksum"] = checksum(data.tobytes())  # As earlier files have it.
     written = json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(written)) + written + data.tobytes())
-
-
-def _checksum(data: bytes) -> str:
-    """FNV-1a, 64 bits, of the data alone: what files of before have, and what is still read."""
-    value = 0xCBF29CE484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001B3 % 2**64
-    return f"{value:016x}"

@@ -13,9 +13,12 @@ import tempfile
 import time
 import unittest
 
+import safetensors.numpy
+
 import client
 import millrace_process
 from debian_pytorch import in_pytorch
+from fnv import checksum
 
 KILLS = int(os.environ.get("MILLRACE_TEST_KILLS", "20"))
 # So small that checkpoints, for which weights must prove good over a hundred frames, come several times a
@@ -32,20 +35,9 @@ MOMENTS = ("its folder", "stage-1.safetensors", "stage-2.safetensors", "manifest
 AT_THE_START = 5
 
 
-def checksum(content: bytes) -> str:
-    """As manifests have it: FNV-1a."""
-    value = 0xCBF29CE484222325
-    for byte in content:
-        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
-    return f"{value:016x}"
-
-
 def tensors(file: pathlib.Path) -> dict[str, bytes]:
     """Of a safetensors file, by name."""
-    content = file.read_bytes()
-    begin = 8 + int.from_bytes(content[:8], "little")
-    return {name: content[begin + at["data_offsets"][0]:begin + at["data_offsets"][1]]
-            for name, at in json.loads(content[8:begin]).items() if name != "__metadata__"}
+    return {name: tensor.tobytes() for name, tensor in safetensors.numpy.load_file(file).items()}
 
 
 class KillsTest(unittest.TestCase):

@@ -4,7 +4,6 @@
 #include <string>
 #include <variant>
 
-#include "ingest/frame/image_header.h"
 #include "ingest/frame/raw_picture.h"
 #include "millrace/v1/frame_service.pb.h"
 #include "millrace/v1/prediction_service.pb.h"
@@ -23,10 +22,7 @@ void RequireRefusal(const absl::Status& status) {
 
 void Take(const ingest::PictureContent& content) {
   const auto* const raw = std::get_if<ingest::RawPicture>(&content);
-  if (raw == nullptr) {
-    (void)ingest::ReadImageHeader(std::get<std::span<const std::uint8_t>>(content));
-    return;
-  }
+  if (raw == nullptr) return;  // libjpeg-turbo and libpng read images.
   if (const absl::Status whole = ingest::CheckRawPicture(*raw); !whole.ok()) {
     return RequireRefusal(whole);
   }

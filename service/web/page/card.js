@@ -1,7 +1,7 @@
 // The full view of one camera stream.
 import {describeAnswer, describeScore} from "/answer.js";
 import {showStanding} from "/badges.js";
-import {drawChart} from "/chart.js";
+import {Chart} from "/chart.js";
 import {Controls} from "/controls.js";
 import {drawPipeline} from "/pipeline.js";
 import {fetchPictures, removeWithPictures, swapPicture} from "/pictures.js";
@@ -81,6 +81,7 @@ export class StreamCard {
   #root;
   #parts;
   #controls;
+  #chart;
   #points = [];
   #now = null;  // The newest point of the chart: the number beside it.
   #shownFrame = null;
@@ -92,6 +93,7 @@ export class StreamCard {
     this.name = name;
     ({root: this.#root, parts: this.#parts} = fromTemplate("card"));
     this.#controls = new Controls(name, this.#parts);
+    this.#chart = new Chart(this.#parts.chart, this.#parts["chart-values"]);
     this.#set("name", name);
     this.#resized.observe(this.#parts.chart);
   }
@@ -140,10 +142,11 @@ export class StreamCard {
     }
   }
 
-  redraw() { drawChart(this.#parts.chart, this.#points, this.#now); }
+  redraw() { this.#chart.draw(this.#points, this.#now); }
 
   dispose() {
     this.#resized.disconnect();
+    this.#chart.dispose();
     removeWithPictures(this.#root);
   }
 

@@ -1,114 +1,132 @@
-// The explained share of the motion over time: a faint line for each second, a strong line for the
-// recent predictions, and the line of a model that sees no motion.
+// The explained share of the motion over time, drawn by dygraphs: a faint line for each second, a
+// strong line for the recent predictions, and a dashed line for a model that sees no motion.
 import {shareText} from "/standing.js";
+import {setText} from "/text.js";
 
 const kLeastSpan = 60;
 // Without this, a new model's first seconds would squeeze the rest of the chart.
 const kSettledSeconds = 15;
 const kLowest = -1;
+// The lines have a gap where no prediction came for longer.
+const kGapSeconds = 5;
 
-function ticks(low, high, most) {
-  const step = [0.05, 0.1, 0.2, 0.5, 1].find(candidate => (high - low) / candidate <= most) ?? (high - low);
-  const result = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9; ++i) result.push(i * step);
-  return result;
-}
+// Its inline style would break the page's Content-Security-Policy.
+Dygraph.PLUGINS = Dygraph.PLUGINS.filter(plugin => plugin !== Dygraph.Plugins.Legend);
+// Without these a finger scrolls the page, also on the chart.
+const {touchstart, touchmove, touchend, ...kMouse} = Dygraph.defaultInteractionModel;
 
-function spanText(seconds) {
-  return seconds < 120 ? `${Math.round(seconds)} s ago` : `${Math.round(seconds / 60)} min ago`;
-}
+const kOptions = {
+  labels: ["second", "each", "recent", "none"],
+  interactionModel: {...kMouse, dblclick: (event, graph) => showAll(graph)},
+  axisLabelFontSize: 12,
+  xRangePad: 8,  // Pixels, for the last label.
+  axes: {
+    x: {axisLabelFormatter: second => agoText(second), axisLabelWidth: 64, pixelsPerLabel: 70},
+    y: {axisLabelFormatter: share => `${Math.round(100 * share)} %`, axisLabelWidth: 44},
+  },
+};
 
-/** The strong line: [second, share], with the current share, `now`, at its end. */
-function strongLine(points, now) {
-  const line = points.map(({second, recent}) => [second, recent]);
-  if (now !== null) line.push([line.length ? line[line.length - 1][0] + 1 : 0, now]);
-  return line;
+const showAll = graph => graph.updateOptions({dateWindow: null});
+const agoText = second => second === 0 ? "now" : `${-second} s ago`;
+
+/** A row for each second: [seconds until now (negative), share in that second, recent share, 0]. */
+function rowsOf(points, now) {
+  const end = points.length ? points.at(-1).second + 1 : 0;
+  const rows = [];
+  for (const {second, each, recent} of points) {
+    const before = rows.length ? rows.at(-1)[0] : second - end;
+    if (second - end - before > kGapSeconds) rows.push([before + 1, null, null, 0]);
+    rows.push([second - end, each, recent, 0]);
+  }
+  rows.push([0, null, now, 0]);
+  if (rows[0][0] > -kLeastSpan) rows.unshift([-kLeastSpan, null, null, 0]);
+  return rows;
 }
 
 /** [lowest, highest] share that the chart shows. */
-function range(line) {
-  const settled = line.filter(([second]) => second >= line[0][0] + kSettledSeconds);
-  const shares = (settled.length ? settled : line).map(point => point[1]);
+function rangeOf(points, now) {
+  const settled = points.filter(({second}) => second >= points[0].second + kSettledSeconds);
+  const shares = (settled.length ? settled : points).map(({recent}) => recent).concat(now ?? []);
   const low = Math.max(kLowest, Math.min(-0.1, Math.floor(Math.min(...shares, 0) * 10) / 10));
   return [low, Math.max(0.4, Math.ceil(Math.max(...shares, 0) * 10 + 0.5) / 10)];
 }
 
-/**
- * Draws into `canvas`, sharp on any screen. `points` = {second, each, recent}: the explained shares of the
- * motion in that second, and of the recent predictions at its end. `now`: the current share of the latter.
- */
-export function drawChart(canvas, points, now) {
-  const style = getComputedStyle(canvas);
-  const color = name => style.getPropertyValue(name).trim();
-  const {width, height} = canvas.getBoundingClientRect();
-  const density = window.devicePixelRatio || 1;
-  if (width === 0) return;
-  canvas.width = Math.round(width * density);
-  canvas.height = Math.round(height * density);
-  const pen = canvas.getContext("2d");
-  pen.scale(density, density);
-  pen.font = `12px ${style.fontFamily}`;
+export class Chart {
+  #place;
+  #values;
+  #graph = null;
+  #selected = null;  // The second whose values are shown.
 
-  const strong = strongLine(points, now);
-  const [low, high] = range(strong);
-  const last = strong.length ? strong[strong.length - 1][0] : 0;
-  const span = Math.max(kLeastSpan, strong.length ? last - strong[0][0] : 0);
-  const left = 44;
-  const right = width - 4;
-  const top = 6;
-  const bottom = height - 20;
-  const x = second => right - (last - second) / span * (right - left);
-  const y = share => bottom - (Math.min(Math.max(share, low), high) - low) / (high - low) * (bottom - top);
-
-  pen.fillStyle = color("--muted");
-  pen.strokeStyle = color("--line");
-  pen.lineWidth = 1;
-  pen.textAlign = "right";
-  pen.textBaseline = "middle";
-  for (const tick of ticks(low, high, 6)) {
-    pen.beginPath();
-    pen.moveTo(left, y(tick));
-    pen.lineTo(right, y(tick));
-    pen.stroke();
-    pen.fillText(`${Math.round(100 * tick)} %`, left - 6, y(tick));
+  /** Draws into `place`, and writes the values under the pointer into `values`. */
+  constructor(place, values) {
+    this.#place = place;
+    this.#values = values;
+    place.addEventListener("keydown", event => this.#press(event));
+    this.#show(null);
   }
-  pen.textBaseline = "alphabetic";
-  pen.fillText("now", right, height - 4);
-  pen.textAlign = "left";
-  pen.fillText(spanText(span), left, height - 4);
 
-  const trace = path => path.forEach(([second, share], i) =>
-    i ? pen.lineTo(x(second), y(share)) : pen.moveTo(x(second), y(share)));
-  const line = (path, stroke, thickness) => {
-    pen.beginPath();
-    trace(path);
-    pen.strokeStyle = stroke;
-    pen.lineWidth = thickness;
-    pen.lineJoin = "round";
-    pen.stroke();
-  };
-  if (strong.length > 1) {
-    pen.beginPath();
-    trace(strong);
-    pen.lineTo(x(last), y(0));
-    pen.lineTo(x(strong[0][0]), y(0));
-    pen.fillStyle = color("--accent-soft");
-    pen.fill();
-    line(points.map(({second, each}) => [second, each]), color("--accent-soft"), 1.5);
-    line(strong, color("--accent"), 2.5);
+  /**
+   * `points` = {second, each, recent}: the explained shares of the motion in that second, and of the
+   * recent predictions at its end. `now`: the current share of the latter.
+   */
+  draw(points, now) {
+    this.#place.setAttribute("aria-label", now === null
+      ? "Motion explained over time: no prediction yet"
+      : `Motion explained over time, now ${shareText(now)}`);
+    if (this.#place.clientWidth === 0) return;
+    const file = rowsOf(points, now);
+    const options = {file, valueRange: rangeOf(points, now), ...this.#colors()};
+    this.#graph ??= new Dygraph(this.#place, file, {
+      ...kOptions, ...options,
+      highlightCallback: (event, second, shown, row) => this.#show(second, row),
+      unhighlightCallback: () => this.#show(null),
+    });
+    this.#values.ariaLive = "off";  // A screen reader announces values on a key, not each second.
+    this.#graph.resize();
+    this.#graph.updateOptions(options);
+    if (this.#selected !== null) this.#select(file.findIndex(([second]) => second >= this.#selected));
   }
-  pen.setLineDash([5, 4]);
-  line([[last - span, 0], [last, 0]], color("--warn"), 1.5);
-  pen.setLineDash([]);
-  pen.fillStyle = color("--warn");
-  pen.strokeStyle = color("--card");
-  pen.lineWidth = 4;
-  pen.textAlign = "left";
-  const place = y(0) + 14 < bottom ? y(0) + 14 : y(0) - 6;
-  pen.strokeText("seeing no motion", left + 4, place);
-  pen.fillText("seeing no motion", left + 4, place);
 
-  canvas.setAttribute("aria-label", now === null
-    ? "Motion explained over time: no prediction yet"
-    : `Motion explained over time, now ${shareText(now)}`);
+  dispose() { this.#graph?.destroy(); }
+
+  #colors() {
+    const style = getComputedStyle(this.#place);
+    const color = name => style.getPropertyValue(name).trim();
+    return {
+      gridLineColor: color("--line"), axisLineColor: color("--line"),
+      series: {
+        each: {color: color("--accent-soft"), strokeWidth: 1.5},
+        recent: {color: color("--accent"), strokeWidth: 2.5, fillGraph: true},
+        none: {color: color("--warn"), strokeWidth: 1.5, strokePattern: [5, 4], highlightCircleSize: 0},
+      },
+    };
+  }
+
+  #show(second, row) {
+    this.#selected = second;
+    const text = column => shareText(this.#graph.getValue(row, column));
+    setText(this.#values, second === null ? "dashed: seeing no motion"
+      : `${agoText(second)}: ${text(2)}, in that second ${text(1)}`);
+  }
+
+  #select(row) {
+    const last = this.#graph.numRows() - 1;
+    this.#graph.setSelection(Math.min(Math.max(row, 0), last), undefined, undefined, true);
+  }
+
+  #press(event) {
+    const row = this.#graph.getSelection();
+    const [from, to] = this.#graph.xAxisRange();
+    const middle = this.#selected ?? to;
+    const actions = {
+      "ArrowLeft": () => this.#select((row < 0 ? this.#graph.numRows() : row) - 1),
+      "ArrowRight": () => this.#select(row + 1),
+      "+": () => this.#graph.updateOptions({dateWindow: [(middle + from) / 2, (middle + to) / 2]}),
+      "Escape": () => showAll(this.#graph),
+    };
+    if (!(event.key in actions)) return;
+    this.#values.ariaLive = "polite";
+    actions[event.key]();
+    event.preventDefault();
+  }
 }

@@ -1,6 +1,8 @@
 // The head of a PNG file.
 #pragma once
 
+#include <zlib.h>
+
 #include <cstdint>
 #include <string>
 
@@ -18,12 +20,8 @@ inline std::string PngHead(std::uint32_t width, std::uint32_t height) {
   // 16 bits, three colours.
   const std::string head =
       "IHDR" + big_endian(width) + big_endian(height) + std::string("\x10\x02\x00\x00\x00", 5);
-  std::uint32_t crc = 0xFFFFFFFF;
-  for (const char byte : head) {
-    crc ^= static_cast<std::uint8_t>(byte);
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (0xEDB88320 & (0 - (crc & 1)));
-  }
-  return "\x89PNG\r\n\x1A\n" + big_endian(13) + head + big_endian(~crc);
+  const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(head.data()), head.size());
+  return "\x89PNG\r\n\x1A\n" + big_endian(13) + head + big_endian(crc);
 }
 
 }  // namespace millrace::pipeline

@@ -1,6 +1,9 @@
 #include "pipeline/scenes/generated_stream.h"
 
+#include <zlib.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
@@ -28,24 +31,22 @@ double MeanMotion(const at::Tensor& flow) { return Mean(flow.square().sum(1).sqr
 // CRC-32 as in ISO 3309.
 class Checksum {
  public:
-  void Add(std::uint8_t byte) {
-    crc_ ^= byte;
-    for (int bit = 0; bit < 8; ++bit) crc_ = crc_ >> 1 ^ ((crc_ & 1) == 1 ? 0xedb88320 : 0);
-  }
   void Add(std::span<const std::uint8_t> bytes) {
-    for (const std::uint8_t byte : bytes) Add(byte);
+    crc_ = crc32_z(crc_, bytes.data(), bytes.size());
   }
   // In steps of 1/256 px, low byte first.
   void AddFlow(const at::Tensor& flow) {
     for (const float value : std::span(flow.const_data_ptr<float>(), flow.numel())) {
       const auto steps = static_cast<std::uint32_t>(std::lround(value * 256));
-      for (int shift = 0; shift < 32; shift += 8) Add(static_cast<std::uint8_t>(steps >> shift));
+      std::array<std::uint8_t, 4> bytes = {};
+      for (int i = 0; i < 4; ++i) bytes[i] = static_cast<std::uint8_t>(steps >> 8 * i);
+      Add(bytes);
     }
   }
-  [[nodiscard]] std::uint32_t value() const { return ~crc_; }
+  [[nodiscard]] std::uint32_t value() const { return static_cast<std::uint32_t>(crc_); }
 
  private:
-  std::uint32_t crc_ = 0xffffffff;
+  uLong crc_ = 0;
 };
 
 struct Checksums {

@@ -1,10 +1,13 @@
 """A stream's own page in a real browser: real HTTP, a made-up stream. Usage: live_page_browser_test.py DEMO_SERVER"""
 
 import pathlib
+import re
 import sys
 import unittest
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 import browser as browsers
 from browser import (controls_of, dark_theme, faults, open_browser, overflow, part, save_picture,
@@ -72,10 +75,58 @@ class LivePageTest(PageTest):
             self.wait_for_change("identity")
         self.assertEqual(self.text("score-name"), "Motion explained")
         painted = self.browser.execute_script(
-            "const c = arguments[0]; const d = c.getContext('2d')"
-            ".getImageData(0, 0, c.width, c.height).data; return d.some(v => v !== 0)", chart)
+            "return [...arguments[0].querySelectorAll('canvas')].some(c => c.getContext('2d')"
+            ".getImageData(0, 0, c.width, c.height).data.some(v => v !== 0))", chart)
         self.assertTrue(painted)
         save_picture(self.browser, "desktop")
+
+    def test_the_chart_shows_the_values_under_the_pointer_and_of_the_arrow_keys(self):
+        chart = part(self.browser, "chart")
+        self.wait(lambda: "%" in (chart.get_attribute("aria-label") or ""))
+        self.assertEqual(self.text("chart-values"), "dashed: seeing no motion")
+        ActionChains(self.browser).move_to_element_with_offset(
+            chart, chart.size["width"] // 2 - 2, 0).perform()
+        self.wait(lambda: re.match(r"now: \d+ %, in that second –$", self.text("chart-values")))
+        chart.send_keys(Keys.ARROW_LEFT)
+        before = r"[1-9]\d* s ago: \d+ %, in that second \d+ %$"
+        self.wait(lambda: re.match(before, self.text("chart-values")))
+        self.wait_for_change("identity")
+        self.assertRegex(self.text("chart-values"), before, "a poll hides it")
+
+    def test_the_chart_zooms_by_mouse_and_by_keyboard(self):
+        chart = part(self.browser, "chart")
+        self.wait(lambda: "60 s ago" in chart.text)
+        drag = ActionChains(self.browser).move_to_element_with_offset(chart, 30, 0).click_and_hold()
+        for zoom, show_all in (
+            (drag.move_by_offset(100, 2).release().perform,
+             ActionChains(self.browser).double_click(chart).perform),
+            (lambda: chart.send_keys("+"), lambda: chart.send_keys(Keys.ESCAPE)),
+        ):
+            zoom()
+            self.wait(lambda: "60 s ago" not in chart.text)
+            self.wait_for_change("identity")
+            self.assertNotIn("60 s ago", chart.text, "a poll shows all again")
+            show_all()
+            self.wait(lambda: "60 s ago" in chart.text)
+
+    def test_the_chart_leaves_a_gap_where_no_prediction_came(self):
+        filled = self.browser.execute_async_script("""
+            const done = arguments[0];
+            const {Chart} = await import("/chart.js");
+            const place = document.createElement("div");
+            place.style.width = place.style.height = "300px";
+            document.body.append(place);
+            const points = [...Array(90).keys()].filter(second => second < 30 || second >= 60);
+            new Chart(place, document.createElement("p")).draw(
+              points.map(second => ({second, each: 0.3, recent: 0.3})), 0.3);
+            const canvas = place.querySelector("canvas");
+            const {width, height} = canvas;
+            const pixels = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+            const painted = x => [...Array(height).keys()].filter(y => pixels[4 * (y * width + x) + 3]).length;
+            const left = 50 * width / 300;  // Behind the labels of the axis.
+            done([1, 3, 5].map(sixth => painted(Math.round(left + sixth / 6 * (width - left)))));""")
+        self.assertLess(10 * filled[1], filled[0])
+        self.assertLess(10 * filled[1], filled[2])
 
     def test_says_what_was_not_learned_from_and_why(self):
         self.wait(lambda: "did not" in self.text("learned"))
