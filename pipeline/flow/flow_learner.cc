@@ -215,7 +215,8 @@ class FlowLearner final : public Learner {
         .captures = options_.captures,
         .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(*network_, u); }});
     lasting_->Begin(*network_);
-    decisions_ = std::make_unique<LearningDecisions>(options_.learning, lasting_->safe().health());
+    decisions_ =
+        std::make_unique<LearningDecisions>(options_.learning, lasting_->safe().detector());
     judge_ =
         std::make_unique<const FlowJudge>(options_, on_prediction_, *decisions_, lasting_->safe());
     return StartEngine(std::move(flow.phases), flow.costs);

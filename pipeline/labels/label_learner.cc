@@ -279,12 +279,12 @@ class StagedLabelLearner final : public LabelLearner {
     return [this](const LabelScore& score) {
       SafeLearning& safe = lasting_->safe();
       if (score.labelled > 0) {
-        static_cast<void>(safe.health().Next({.sample = score.sample,
-                                              .finite = score.finite,
-                                              .loss = score.loss,
-                                              .loss_no_motion = score.loss_of_zeros}));
+        static_cast<void>(safe.detector().Add({.sample = score.sample,
+                                               .finite = score.finite,
+                                               .loss = score.loss,
+                                               .loss_no_motion = score.loss_of_zeros}));
       } else {
-        safe.health().Glimpse(score.finite);
+        safe.detector().AddFinite(score.finite);
       }
       SafeLearning::Judged judged{.sample = score.sample,
                                   .learned = score.labelled > 0 && score.finite};

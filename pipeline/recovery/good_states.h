@@ -34,8 +34,8 @@ class GoodStates {
   /// numbers are finite.
   bool Add(NetworkState state) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The states up to `sample` have proven good (WeightHealth::proven()), by a window with this
-  /// ratio. Returns the newest state that this proves.
+  /// The states up to `sample` have proven good (DivergenceDetector::proven()), by a window with
+  /// this ratio. Returns the newest state that this proves.
   std::optional<GoodState> Prove(std::int64_t sample, double ratio) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// The newest state that has proven good. Discards all unproven states.

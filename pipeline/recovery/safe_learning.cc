@@ -22,11 +22,10 @@ std::size_t MostUnproven(const SafeLearning::Options& options) {
 SafeLearning::SafeLearning(const Options& options, Start start)
     : most_left_out_(options.divergence.most_refused),
       on_good_(options.on_good),
-      health_(options.divergence),
+      detector_(options.divergence),
       good_(std::move(start.state), MostUnproven(options)),
       collector_(options.copy_every, [this](NetworkState state) { OnCopy(std::move(state)); }),
       origin_(std::move(start.origin)),
-      ratios_({}),
       rate_(options.recover_after, start.rate_scale) {
   counts_.rate_scale = start.rate_scale;
 }
@@ -37,9 +36,9 @@ void SafeLearning::OnCopy(NetworkState state) {
 }
 
 void SafeLearning::TakeProven() {
-  const std::int64_t proven = health_.proven();
+  const std::int64_t proven = detector_.proven();
   if (std::exchange(proven_, proven) == proven) return;
-  const std::optional<GoodState> good = good_.Prove(proven, health_.ratio());
+  const std::optional<GoodState> good = good_.Prove(proven, detector_.ratio());
   if (good && on_good_ && good->ratio <= kMostKeptRatio) on_good_(*good);
 }
 
@@ -78,7 +77,7 @@ void SafeLearning::RollBack(StagedNetwork& network) {
   }
   network.Restore(good.layers);
   collector_.Restart();
-  health_.Restart();
+  detector_.Restart();
   ratios_.Restart();
   learned_ = 0;
   not_finite_ = false;
@@ -112,9 +111,9 @@ void SafeLearning::ApplyRate(StagedNetwork& network) const {
 }
 
 std::optional<GoodState> SafeLearning::Last(const StagedNetwork& network, bool finished) {
-  if (finished && health_.sound() && health_.ratio() <= kMostKeptRatio) {
+  if (finished && detector_.sound() && detector_.ratio() <= kMostKeptRatio) {
     NetworkState last{.sample = counts_.last_sample, .layers = network.Save()};
-    if (AllFinite(last)) return GoodState{.state = std::move(last), .ratio = health_.ratio()};
+    if (AllFinite(last)) return GoodState{.state = std::move(last), .ratio = detector_.ratio()};
   }
   GoodState good = good_.Settle();
   return good.ratio <= kMostKeptRatio ? std::optional(std::move(good)) : std::nullopt;

@@ -14,7 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
 #include "pipeline/decisions/adaptive_window.h"
-#include "pipeline/decisions/weight_health.h"
+#include "pipeline/decisions/divergence_detector.h"
 #include "pipeline/recovery/good_states.h"
 #include "pipeline/recovery/state_collector.h"
 
@@ -60,7 +60,7 @@ class SafeLearning {
 
   /// The health of the weights. It must get each prediction that gives information about them,
   /// before OnJudged() for that prediction.
-  [[nodiscard]] WeightHealth& health() { return health_; }
+  [[nodiscard]] DivergenceDetector& detector() { return detector_; }
 
   /// The result of a scored prediction.
   struct Judged {
@@ -87,7 +87,7 @@ class SafeLearning {
   /// Whether the network should roll back: it has gone wrong, and there is a state that it did not
   /// just come from. On the thread that admits samples.
   [[nodiscard]] bool RollBackIsDue() const {
-    const bool wrong = health_.diverged() || not_finite_ || left_out_ >= most_left_out_;
+    const bool wrong = detector_.diverged() || not_finite_ || left_out_ >= most_left_out_;
     return wrong && !gave_up() && (learned_ > 0 || (origin_ && !good_.any_proven()));
   }
 
@@ -125,7 +125,7 @@ class SafeLearning {
 
   const int most_left_out_;
   const std::function<void(const GoodState&)> on_good_;
-  WeightHealth health_;
+  DivergenceDetector detector_;
   GoodStates good_;
   StateCollector collector_;
   LearningCounts counts_;
@@ -140,7 +140,7 @@ class SafeLearning {
   // For the last stage's thread.
   AdaptiveWindow ratios_;
   std::int64_t gradients_not_finite_ = 0;  // At the last learned sample.
-  std::int64_t proven_ = -1;               // The last value of WeightHealth::proven().
+  std::int64_t proven_ = -1;               // The last value of DivergenceDetector::proven().
 
   // Held until the network has the rate, so that an older rate cannot overwrite it.
   mutable Mutex rate_mu_;

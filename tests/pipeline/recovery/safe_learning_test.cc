@@ -149,7 +149,7 @@ TEST(SafeLearningTest, UpdatesThatAreAllLeftOutAreAReasonToGoBack) {
       [](const Judgement& j) { return (j.output - j.output.detach()).abs().sqrt().sum(); });
   judge.decide = [&](const Judgement& made, const Measured& /*measured*/) {
     static_cast<void>(
-        safe->health().Next({.sample = made.sample, .loss = 0.5, .loss_no_motion = 1}));
+        safe->detector().Add({.sample = made.sample, .loss = 0.5, .loss_no_motion = 1}));
     safe->OnJudged({.sample = made.sample, .learned = true}, *network);
     return true;
   };
@@ -178,7 +178,7 @@ class JudgedRun {
   void Learn(const std::vector<double>& ratios, Judged judged) {
     Judge judge = ByInput();
     judge.decide = [&](const Judgement& made, const Measured& /*measured*/) {
-      static_cast<void>(safe_->health().Next(
+      static_cast<void>(safe_->detector().Add(
           {.sample = made.sample, .loss = ratios.at(made.sample), .loss_no_motion = 1}));
       if (judged == Judged::kBeforeItsCopy) OnJudged(made.sample);
       return true;
@@ -242,7 +242,7 @@ class GivenUpTest : public ::testing::Test {
     }
   }
   void GoWrong() {
-    static_cast<void>(safe_.health().Next({.finite = false}));
+    static_cast<void>(safe_.detector().Add({.finite = false}));
     safe_.OnJudged({.sample = 0, .learned = true}, network_);
   }
 
