@@ -33,7 +33,7 @@
 #include "pipeline/learner/rate_factor.h"
 #include "pipeline/models/flow_networks.h"
 #include "pipeline/planner/replanner.h"
-#include "pipeline/recovery/lasting_learning.h"
+#include "pipeline/recovery/recovery.h"
 #include "pipeline/stages/describe_learner.h"
 #include "pipeline/stages/staged_network.h"
 
@@ -86,7 +86,7 @@ class FlowLearner final : public Learner {
                                   ? std::optional(MeanDifference(pair.before, pair.previous))
                                   : std::nullopt,
          .learn_from_every = learn_from_every_,
-         .held = frozen_ || lasting_->safe().gave_up()});
+         .held = frozen_ || recovery_->gave_up()});
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
@@ -101,7 +101,7 @@ class FlowLearner final : public Learner {
   // Switches here and not in Admit(): during the drain, fresher frames can replace waiting ones.
   absl::Status AwaitRoom() override {
     MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
-    if (lasting_->safe().RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
+    if (recovery_->RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
     if (options_.captures && OnGpu()) TellWhatIsNotCaptured();
     return engine_->AwaitRoom();
   }
@@ -126,7 +126,7 @@ class FlowLearner final : public Learner {
 
   absl::Status SetLearningRate(double rate) override {
     MILLRACE_ASSIGN_OR_RETURN(const double factor, RateFactor(rate, options_.learning_rate));
-    lasting_->safe().SetRateFactor(factor, *network_);
+    recovery_->SetRateFactor(factor);
     learning_rate_ = rate;
     return absl::OkStatus();
   }
@@ -138,11 +138,11 @@ class FlowLearner final : public Learner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::int64_t> AskForCheckpoint() override { return lasting_->AskForCheckpoint(); }
+  absl::StatusOr<std::int64_t> AskForCheckpoint() override { return recovery_->AskForCheckpoint(); }
 
   absl::Status Drain() override {
     absl::Status drained = engine_->Drain();
-    lasting_->Finish(drained.ok());
+    recovery_->Finish(drained.ok());
     return drained;
   }
 
@@ -156,12 +156,12 @@ class FlowLearner final : public Learner {
 
   [[nodiscard]] std::vector<StageTime> worked() const override { return network_->worked(); }
 
-  [[nodiscard]] LearningFigures learning() const override { return lasting_->figures(); }
+  [[nodiscard]] LearningFigures learning() const override { return recovery_->figures(); }
   [[nodiscard]] std::vector<GpuMemory> gpu_memory() const override {
     return GpuMemoryOf(*description());
   }
 
-  [[nodiscard]] const Resumption& resumption() const override { return lasting_->resumption(); }
+  [[nodiscard]] const Resumption& resumption() const override { return recovery_->resumption(); }
 
   [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
     return engine_->history().Since(since);
@@ -181,7 +181,7 @@ class FlowLearner final : public Learner {
     for (const Phase& phase : flow.phases) {
       MILLRACE_RETURN_IF_ERROR(CheckStreams(phase.plan, devices_));
     }
-    MILLRACE_ASSIGN_OR_RETURN(lasting_, LastingLearning::Open(LastingOptions(), *chain_));
+    MILLRACE_ASSIGN_OR_RETURN(recovery_, Recovery::Open(RecoveryOptions(), *chain_));
     admitted_ = resumption().first_sample;
     flow.phases = PhasesFrom(std::move(flow.phases), admitted_);
     const Plan& first = flow.phases.front().plan;
@@ -213,12 +213,10 @@ class FlowLearner final : public Learner {
         .optimizer = {.learning_rate = options_.learning_rate},
         .seed = options_.seed,
         .captures = options_.captures,
-        .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(*network_, u); }});
-    lasting_->Begin(*network_);
-    decisions_ =
-        std::make_unique<LearningDecisions>(options_.learning, lasting_->safe().detector());
-    judge_ =
-        std::make_unique<const FlowJudge>(options_, on_prediction_, *decisions_, lasting_->safe());
+        .on_update = [this](const Step& u) { recovery_->OnUpdate(u); }});
+    recovery_->Begin(*network_);
+    decisions_ = std::make_unique<LearningDecisions>(options_.learning, recovery_->detector());
+    judge_ = std::make_unique<const FlowJudge>(options_, on_prediction_, *decisions_, *recovery_);
     return StartEngine(std::move(flow.phases), flow.costs);
   }
 
@@ -251,7 +249,7 @@ class FlowLearner final : public Learner {
                      " of ", options_.width, "x", options_.height, " RGB"));
   }
 
-  [[nodiscard]] LastingLearning::Options LastingOptions() {
+  [[nodiscard]] Recovery::Options RecoveryOptions() {
     return {.divergence = options_.learning.divergence,
             .copy_every = options_.copy_every,
             .checkpoints = options_.checkpoints,
@@ -277,7 +275,7 @@ class FlowLearner final : public Learner {
                                       .make_devices = MakeDeviceStreams(devices_),
                                       .on_switch =
                                           [this](const Phase& phase) {
-                                            lasting_->safe().OnSwitch();
+                                            recovery_->OnSwitch();
                                             network_->Switch(phase.plan, phase.first_sample);
                                           },
                                       .observers = std::move(observers),
@@ -327,7 +325,7 @@ class FlowLearner final : public Learner {
 
   absl::Status SwitchTo(const Replan& next) {
     return engine_->Switch(next.pipeline.plan, GateCosts(next.costs), [&](const Phase& phase) {
-      lasting_->safe().OnSwitch();
+      recovery_->OnSwitch();
       network_->Switch(phase.plan, phase.first_sample, next.pipeline.cuts);
       replanner_->Switched();
     });
@@ -337,7 +335,7 @@ class FlowLearner final : public Learner {
   absl::Status RollBack() {
     return engine_->Pause([this](const Phase& phase) {
       network_->Switch(phase.plan, phase.first_sample);
-      lasting_->safe().RollBack(*network_);
+      recovery_->RollBack();
       if (replanner_ != nullptr) replanner_->Switched();
     });
   }
@@ -377,7 +375,7 @@ class FlowLearner final : public Learner {
   std::string where_;
   std::vector<at::Device> devices_;
   std::vector<c10::Stream> uploads_;  // One per GPU.
-  std::unique_ptr<LastingLearning> lasting_;
+  std::unique_ptr<Recovery> recovery_;
   std::unique_ptr<LearningDecisions> decisions_;
   std::unique_ptr<const FlowJudge> judge_;
   std::unique_ptr<Replanner> replanner_;  // Null: no replanning.

@@ -18,8 +18,8 @@
 #include "pipeline/labels/sample_window.h"
 #include "pipeline/nn/network_values.h"
 #include "pipeline/planner/partition.h"
-#include "pipeline/recovery/lasting_learning.h"
-#include "pipeline/recovery/state_collector.h"
+#include "pipeline/recovery/recovery.h"
+#include "pipeline/recovery/snapshot_collector.h"
 #include "pipeline/stages/network_run.h"
 #include "pipeline/stages/newest_values.h"
 
@@ -89,7 +89,7 @@ class StagedLabelLearner final : public LabelLearner {
 
   absl::Status Start(OnLabelPrediction on_prediction) {
     if (options_.safety) {
-      MILLRACE_ASSIGN_OR_RETURN(lasting_, LastingLearning::Open(LastingOptions(), chain_));
+      MILLRACE_ASSIGN_OR_RETURN(recovery_, Recovery::Open(RecoveryOptions(), chain_));
     }
     admitted_ = resumption().first_sample;
     window_ = SampleWindow(options_.window, admitted_);
@@ -113,11 +113,11 @@ class StagedLabelLearner final : public LabelLearner {
                                        }));
     if (options_.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
     if (options_.copy_every > 0) {
-      copies_ =
-          std::make_unique<StateCollector>(options_.copy_every, [this](const NetworkState& state) {
-            copied_.Take(state.layers);
-            options_.on_copy(state.sample, copied_);
-          });
+      copies_ = std::make_unique<SnapshotCollector>(options_.copy_every,
+                                                    [this](const NetworkState& state) {
+                                                      copied_.Take(state.layers);
+                                                      options_.on_copy(state.sample, copied_);
+                                                    });
     }
     return StartRun(std::move(phases));
   }
@@ -143,12 +143,12 @@ class StagedLabelLearner final : public LabelLearner {
 
   absl::Status AwaitRoom() override {
     MILLRACE_RETURN_IF_ERROR(failure_);
-    if (lasting_ != nullptr && lasting_->safe().RollBackIsDue()) {
+    if (recovery_ != nullptr && recovery_->RollBackIsDue()) {
       // The weights have diverged: finishes all steps and restores good weights before the next
       // sample.
-      MILLRACE_RETURN_IF_ERROR(run_->Pause([this](StagedNetwork& network) {
+      MILLRACE_RETURN_IF_ERROR(run_->Pause([this](StagedNetwork& /*network*/) {
         if (copies_ != nullptr) copies_->Restart();
-        lasting_->safe().RollBack(network);
+        recovery_->RollBack();
         labels_->GiveUp();  // One of the labels may be the cause.
       }));
     }
@@ -173,18 +173,18 @@ class StagedLabelLearner final : public LabelLearner {
   }
 
   void ScaleLearningRate(double factor) override {
-    MILLRACE_CHECK(lasting_ != nullptr);
-    lasting_->safe().SetRateFactor(factor, run_->network());
+    MILLRACE_CHECK(recovery_ != nullptr);
+    recovery_->SetRateFactor(factor);
   }
 
   absl::StatusOr<std::int64_t> AskForCheckpoint() override {
-    MILLRACE_CHECK(lasting_ != nullptr);
-    return lasting_->AskForCheckpoint();
+    MILLRACE_CHECK(recovery_ != nullptr);
+    return recovery_->AskForCheckpoint();
   }
 
   absl::Status Drain() override {
     absl::Status drained = run_->Drain();
-    if (lasting_ != nullptr) lasting_->Finish(drained.ok());
+    if (recovery_ != nullptr) recovery_->Finish(drained.ok());
     return drained;
   }
 
@@ -201,17 +201,17 @@ class StagedLabelLearner final : public LabelLearner {
   [[nodiscard]] std::vector<StageTime> worked() const override { return run_->network().worked(); }
   [[nodiscard]] LabelFigures figures() const override { return labels_->figures(); }
   [[nodiscard]] LearningFigures learning() const override {
-    if (lasting_ != nullptr) return lasting_->figures();
+    if (recovery_ != nullptr) return recovery_->figures();
     LearningFigures figures;
     figures.gradients_not_finite = run_->network().gradients_not_finite();
     return figures;
   }
   [[nodiscard]] bool gave_up() const override {
-    return lasting_ != nullptr && lasting_->safe().gave_up();
+    return recovery_ != nullptr && recovery_->gave_up();
   }
   [[nodiscard]] const Resumption& resumption() const override {
     static const Resumption anew;
-    return lasting_ != nullptr ? lasting_->resumption() : anew;
+    return recovery_ != nullptr ? recovery_->resumption() : anew;
   }
   [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
     return run_->history().Since(since);
@@ -239,11 +239,11 @@ class StagedLabelLearner final : public LabelLearner {
                                    .local_judge = judge_->OfStages(),
                                    .optimizer = options_.optimizer,
                                    .seed = options_.seed};
-    if (copies_ != nullptr || lasting_ != nullptr) {
+    if (copies_ != nullptr || recovery_ != nullptr) {
       network.on_update = [this](const Step& update) {
         const StagedNetwork& at_work = run_->network();
         if (copies_ != nullptr) copies_->OnUpdate(at_work, update);
-        if (lasting_ != nullptr) lasting_->safe().OnUpdate(at_work, update);
+        if (recovery_ != nullptr) recovery_->OnUpdate(update);
       };
     }
     return network;
@@ -257,14 +257,13 @@ class StagedLabelLearner final : public LabelLearner {
                                                  .phases = std::move(phases),
                                                  .threads_per_stage = options_.threads_per_stage,
                                                  .on_switch = [this] {
-                                                   if (lasting_ != nullptr)
-                                                     lasting_->safe().OnSwitch();
+                                                   if (recovery_ != nullptr) recovery_->OnSwitch();
                                                  }}));
-    if (lasting_ != nullptr) lasting_->Begin(run_->network());
+    if (recovery_ != nullptr) recovery_->Begin(run_->network());
     return absl::OkStatus();
   }
 
-  [[nodiscard]] LastingLearning::Options LastingOptions() {
+  [[nodiscard]] Recovery::Options RecoveryOptions() {
     return {.divergence = options_.safety->divergence,
             .copy_every = options_.safety->copy_every,
             .checkpoints = options_.safety->checkpoints,
@@ -275,24 +274,23 @@ class StagedLabelLearner final : public LabelLearner {
   // Reports each prediction to the safety of the weights; empty without it. A step without labels
   // says nothing about the weights, unless its outputs are not finite.
   [[nodiscard]] OnLabelScore ScoreTaker() {
-    if (lasting_ == nullptr) return {};
+    if (recovery_ == nullptr) return {};
     return [this](const LabelScore& score) {
-      SafeLearning& safe = lasting_->safe();
       if (score.labelled > 0) {
-        static_cast<void>(safe.detector().Add({.sample = score.sample,
-                                               .finite = score.finite,
-                                               .loss = score.loss,
-                                               .loss_no_motion = score.loss_of_zeros}));
+        static_cast<void>(recovery_->detector().Add({.sample = score.sample,
+                                                     .finite = score.finite,
+                                                     .loss = score.loss,
+                                                     .loss_no_motion = score.loss_of_zeros}));
       } else {
-        safe.detector().AddFinite(score.finite);
+        recovery_->detector().AddFinite(score.finite);
       }
-      SafeLearning::Judged judged{.sample = score.sample,
-                                  .learned = score.labelled > 0 && score.finite};
+      Recovery::Scored scored{.sample = score.sample,
+                              .learned = score.labelled > 0 && score.finite};
       // Bounded, because losses that are far off must not hide behind their own spread.
       if (score.fresh > 0 && score.finite) {
-        judged.ratio = score.fresh_loss / (score.fresh_loss + score.loss_of_zeros);
+        scored.ratio = score.fresh_loss / (score.fresh_loss + score.loss_of_zeros);
       }
-      return safe.OnJudged(judged, run_->network());
+      return recovery_->OnScored(scored);
     };
   }
 
@@ -303,8 +301,8 @@ class StagedLabelLearner final : public LabelLearner {
   Plan plan_;
   std::unique_ptr<LateLabels> labels_;
   std::unique_ptr<LabelJudge> judge_;
-  std::unique_ptr<LastingLearning> lasting_;  // Null: diverged weights are not restored.
-  std::unique_ptr<StateCollector> copies_;    // Null: copies are off.
+  std::unique_ptr<Recovery> recovery_;         // Null: diverged weights are not restored.
+  std::unique_ptr<SnapshotCollector> copies_;  // Null: copies are off.
 
   // For the admitting thread.
   SampleWindow window_;

@@ -14,8 +14,8 @@
 
 #include "base/random.h"
 #include "pipeline/checkpoint/checkpoint_folders.h"
+#include "pipeline/decisions/rate_backoff.h"
 #include "pipeline/labels/label_learner.h"
-#include "pipeline/recovery/good_states.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -222,9 +222,9 @@ TEST_F(LabelCheckpointsTest, ALearnerThatGoesWrongTwelveTimesInARowIsHeldOnItsLa
   const std::vector<std::vector<float>> start = learner->Model().Outputs(SampleAt(0));
   for (int i = 0; i < 10'000 && learner->learning().rate_scale > 0; ++i) learner.LearnSum(1);
   EXPECT_EQ(learner->learning().rate_scale, 0);
-  EXPECT_EQ(learner->learning().roll_backs, RateScale::kMostInARow);
+  EXPECT_EQ(learner->learning().roll_backs, RateBackoff::kMaxRollBacks);
   learner.LearnSum(200);
-  EXPECT_EQ(learner->learning().roll_backs, RateScale::kMostInARow);
+  EXPECT_EQ(learner->learning().roll_backs, RateBackoff::kMaxRollBacks);
   const std::vector<LabelPrediction> predicted = learner.End();
   EXPECT_EQ(learner->Model().Outputs(SampleAt(0)), start);
   ASSERT_GE(predicted.size(), 200U);
