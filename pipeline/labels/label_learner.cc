@@ -16,7 +16,7 @@
 #include "pipeline/labels/label_judge.h"
 #include "pipeline/labels/label_networks.h"
 #include "pipeline/labels/sample_window.h"
-#include "pipeline/nn/network_values.h"
+#include "pipeline/nn/network_state.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/recovery/recovery.h"
 #include "pipeline/recovery/snapshot_collector.h"
@@ -49,7 +49,7 @@ class CopiedModel final : public LabelModel {
         task_(options.task),
         seed_(options.seed) {}
 
-  void Take(const std::vector<LayerState>& layers) { PutValues(layers, chain_); }
+  void Take(const std::vector<LayerState>& layers) { RestoreValues(layers, chain_); }
   [[nodiscard]] const LayerChain& chain() const { return chain_; }
 
   [[nodiscard]] std::vector<std::vector<float>> Outputs(

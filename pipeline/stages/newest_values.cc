@@ -3,7 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
-#include "pipeline/nn/network_values.h"
+#include "pipeline/nn/network_state.h"
 
 namespace millrace::pipeline {
 
@@ -16,13 +16,13 @@ void NewestValues::Ask(const StagedNetwork& learning,
     const at::NoGradGuard no_graph;
     newest = learning.Newest();
   });
-  PutValues(newest.layers, asked_);
+  RestoreValues(newest.layers, asked_);
   ask(newest.updates);
 }
 
 void NewestValues::Put(const std::vector<LayerState>& values) {
   const MutexLock lock(mu_);
-  PutValues(values, asked_);
+  RestoreValues(values, asked_);
 }
 
 }  // namespace millrace::pipeline

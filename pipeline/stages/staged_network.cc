@@ -4,28 +4,13 @@
 #include <iterator>
 #include <utility>
 
-#include <ATen/ops/clone.h>
-
 #include "base/check.h"
 #include "pipeline/device/device_failure.h"
-#include "pipeline/nn/network_values.h"
+#include "pipeline/nn/tensor_snapshot.h"
 #include "pipeline/plan/stage_walk.h"
 #include "pipeline/planner/partition.h"
 
 namespace millrace::pipeline {
-
-namespace {
-
-std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
-  std::vector<at::Tensor> copies;
-  copies.reserve(tensors.size());
-  for (const at::Tensor& tensor : tensors) {
-    copies.push_back(tensor.detach().to(at::kCPU, /*non_blocking=*/false, /*copy=*/true));
-  }
-  return copies;
-}
-
-}  // namespace
 
 std::vector<Stage> CutIntoStages(const LayerChain& chain, const Cuts& cuts) {
   const int layers = static_cast<int>(chain.layers.size());
@@ -145,11 +130,9 @@ std::vector<LayerState> StagedNetwork::Save(int stage) const {
   std::vector<LayerState> layers;
   int layer = stages_[stage - 1].first();
   for (OptimizerState& optimizer : optimizers) {
-    for (auto& of_parameter : optimizer.of_parameters) of_parameter = Copies(of_parameter);
-    layers.push_back({.parameters = Copies(chain_.layers[layer]->parameters()),
-                      .buffers = Copies(chain_.layers[layer]->buffers()),
-                      .optimizer = std::move(optimizer)});
-    ++layer;
+    for (auto& of_parameter : optimizer.of_parameters) of_parameter = CopiesOnHost(of_parameter);
+    layers.push_back(ValuesOf(*chain_.layers[layer++]));
+    layers.back().optimizer = std::move(optimizer);
   }
   return layers;
 }
@@ -168,8 +151,7 @@ StagedNetwork::Values StagedNetwork::Newest() const {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const StageValues::Still still(*values_[i]);
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
-      newest.layers.push_back({.parameters = Copies(chain_.layers[layer]->parameters()),
-                               .buffers = Copies(chain_.layers[layer]->buffers())});
+      newest.layers.push_back(ValuesOf(*chain_.layers[layer]));
     }
     const MutexLock counts_lock(mu_);
     newest.updates = optimizers_[i]->updates();
@@ -179,12 +161,13 @@ StagedNetwork::Values StagedNetwork::Newest() const {
 
 void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
   const MutexLock values_lock(cut_mu_);
-  PutValues(layers, chain_);
+  RestoreValues(layers, chain_);
   std::vector<OptimizerState> of_layers;
   for (const LayerState& layer : layers) {
     of_layers.push_back(layer.optimizer);
     // An optimizer changes this state in place, and `layers` may be restored again.
-    for (auto& of_parameter : of_layers.back().of_parameters) of_parameter = Copies(of_parameter);
+    for (auto& of_parameter : of_layers.back().of_parameters)
+      of_parameter = CopiesOnHost(of_parameter);
   }
   const MutexLock lock(mu_);
   const std::int64_t refused = RefusedOnGpus();

@@ -18,6 +18,7 @@
 
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/learner/learner.h"
+#include "pipeline/nn/tensor_snapshot.h"
 #include "pipeline/plan/serial_run.h"
 #include "pipeline/recovery/checkpoints.h"
 #include "pipeline/recovery/recovery.h"
@@ -33,12 +34,6 @@ namespace millrace::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
-  std::vector<at::Tensor> copies;
-  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.detach().clone());
-  return copies;
-}
 
 constexpr int kMostSamples = 64;
 
@@ -72,7 +67,7 @@ class LearningNetwork {
   StagedNetwork& network() { return network_; }
   [[nodiscard]] const LayerChain& chain() const { return chain_; }
   [[nodiscard]] std::vector<at::Tensor> weights() const {
-    return Copies(WholeChain(chain_).parameters());
+    return CopiesOnHost(WholeChain(chain_).parameters());
   }
 
  private:
