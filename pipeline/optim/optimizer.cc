@@ -99,8 +99,8 @@ void Optimizer::Gather() {
 OptimizerState Optimizer::state() {
   OptimizerState state{.of_parameters = std::vector<std::vector<at::Tensor>>(parameters_.size())};
   if (device_) skipped_ = device_->refusals();
-  state.skipped = skipped_;
-  state.updates = device_ ? steps_on_device_ - skipped_ : updates_.load();
+  state.counts = counts();
+  if (device_) state.counts.updates = steps_on_device_ - skipped_;
   for (const std::vector<at::Tensor>* list : Lists()) {
     for (std::size_t i = 0; i < list->size(); ++i) state.of_parameters[i].push_back((*list)[i]);
   }
@@ -116,16 +116,16 @@ void Optimizer::set_state(const OptimizerState& state) {
     }
     ++kind;
   }
-  updates_ = state.updates;
-  skipped_ = state.skipped;
-  steps_on_device_ = state.updates + state.skipped;
-  if (device_) device_->set_refusals(state.skipped);
+  updates_ = state.counts.updates;
+  skipped_ = state.counts.skipped;
+  steps_on_device_ = updates_ + skipped_;
+  if (device_) device_->set_refusals(skipped_);
 }
 
 double Optimizer::learning_rate() const {
   const double rate = options_.learning_rate * rate_scale_;
   if (options_.pipemare_steps == 0) return rate;
-  const double done = static_cast<double>(updates()) / static_cast<double>(options_.pipemare_steps);
+  const double done = static_cast<double>(updates_) / static_cast<double>(options_.pipemare_steps);
   return rate / std::pow(std::max(1, delay_), 1 - std::min(done, 1.0));
 }
 

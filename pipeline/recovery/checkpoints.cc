@@ -80,8 +80,8 @@ SafeTensors TensorsOf(const std::vector<LayerState>& layers, int first, int end)
       AddAll(layer, absl::StrCat("optimizer.", i).c_str(), optimizer.of_parameters[i],
              file.tensors);
     }
-    file.metadata[absl::StrCat(layer, ".updates")] = absl::StrCat(optimizer.updates);
-    file.metadata[absl::StrCat(layer, ".skipped")] = absl::StrCat(optimizer.skipped);
+    file.metadata[absl::StrCat(layer, ".updates")] = absl::StrCat(optimizer.counts.updates);
+    file.metadata[absl::StrCat(layer, ".skipped")] = absl::StrCat(optimizer.counts.skipped);
   }
   return file;
 }
@@ -102,10 +102,11 @@ std::int64_t TakeNumber(const SafeTensors& file, const std::string& name) {
 
 // The caller must check the shapes against the manifest.
 LayerState LayerOf(const SafeTensors& file, int layer) {
-  LayerState state{.parameters = Take(file, layer, "parameter"),
-                   .buffers = Take(file, layer, "buffer"),
-                   .optimizer = {.updates = TakeNumber(file, absl::StrCat(layer, ".updates")),
-                                 .skipped = TakeNumber(file, absl::StrCat(layer, ".skipped"))}};
+  LayerState state{
+      .parameters = Take(file, layer, "parameter"),
+      .buffers = Take(file, layer, "buffer"),
+      .optimizer = {.counts = {.updates = TakeNumber(file, absl::StrCat(layer, ".updates")),
+                               .skipped = TakeNumber(file, absl::StrCat(layer, ".skipped"))}}};
   for (std::size_t i = 0; i < state.parameters.size(); ++i) {
     state.optimizer.of_parameters.push_back(
         Take(file, layer, absl::StrCat("optimizer.", i).c_str()));

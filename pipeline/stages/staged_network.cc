@@ -80,14 +80,15 @@ void StagedNetwork::AwaitDevices() const {
 
 // A stage visits its layers' parameters in the order of the chain, and so does its optimizer.
 std::vector<OptimizerState> StagedNetwork::OptimizerStates(std::size_t stage) const {
-  const OptimizerState whole = optimizers_[stage]->state();
+  Optimizer& optimizer = *optimizers_[stage];
+  const std::int64_t known = optimizer.counts().skipped;
+  const OptimizerState whole = optimizer.state();
+  gradients_not_finite_ += whole.counts.skipped - known;  // What a GPU has refused meanwhile.
   auto next = whole.of_parameters.begin();
   std::vector<OptimizerState> of_layers;
   for (int layer = stages_[stage].first(); layer <= stages_[stage].last(); ++layer) {
     const auto parameters = static_cast<std::ptrdiff_t>(chain_.layers[layer]->parameters().size());
-    of_layers.push_back({.of_parameters = {next, next + parameters},
-                         .updates = whole.updates,
-                         .skipped = whole.skipped});
+    of_layers.push_back({.of_parameters = {next, next + parameters}, .counts = whole.counts});
     next += parameters;
   }
   return of_layers;
@@ -95,12 +96,11 @@ std::vector<OptimizerState> StagedNetwork::OptimizerStates(std::size_t stage) co
 
 void StagedNetwork::SetOptimizerStates(std::span<const OptimizerState> of_layers) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    OptimizerState state{.updates = optimizers_[i]->updates(),
-                         .skipped = optimizers_[i]->skipped()};
+    OptimizerState state{.counts = optimizers_[i]->counts()};
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
       const OptimizerState& own = of_layers[layer];
-      state.updates = std::max(state.updates, own.updates);
-      state.skipped = std::max(state.skipped, own.skipped);
+      state.counts.updates = std::max(state.counts.updates, own.counts.updates);
+      state.counts.skipped = std::max(state.counts.skipped, own.counts.skipped);
       state.of_parameters.insert(state.of_parameters.end(), own.of_parameters.begin(),
                                  own.of_parameters.end());
     }
@@ -114,10 +114,8 @@ void StagedNetwork::CutAgain(const Cuts& cuts) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     std::ranges::move(OptimizerStates(i), std::back_inserter(of_layers));
   }
-  const std::int64_t refused = RefusedOnGpus();
   Cut(cuts);
   SetOptimizerStates(of_layers);
-  refused_elsewhere_ += RefusedOnGpus() - refused;
   AwaitDevices();
 }
 
@@ -154,7 +152,7 @@ StagedNetwork::Values StagedNetwork::Newest() const {
       newest.layers.push_back(ValuesOf(*chain_.layers[layer]));
     }
     const MutexLock counts_lock(mu_);
-    newest.updates = optimizers_[i]->updates();
+    newest.updates = optimizers_[i]->counts().updates;
   }
   return newest;
 }
@@ -170,9 +168,7 @@ void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
       of_parameter = CopiesOnHost(of_parameter);
   }
   const MutexLock lock(mu_);
-  const std::int64_t refused = RefusedOnGpus();
   SetOptimizerStates(of_layers);
-  refused_elsewhere_ += RefusedOnGpus() - refused;
   AwaitDevices();
 }
 
@@ -243,7 +239,7 @@ std::vector<std::int64_t> StagedNetwork::updates() const {
   const MutexLock lock(mu_);
   std::vector<std::int64_t> updates;
   updates.reserve(optimizers_.size());
-  for (const auto& optimizer : optimizers_) updates.push_back(optimizer->updates());
+  for (const auto& optimizer : optimizers_) updates.push_back(optimizer->counts().updates);
   return updates;
 }
 
@@ -257,19 +253,6 @@ std::vector<StageTime> StagedNetwork::worked() const {
   const bool timed = std::ranges::all_of(devices_, [](at::Device d) { return d.is_cpu(); });
   const MutexLock lock(mu_);
   return timed ? times_.Of(optimizers_.size()) : std::vector<StageTime>();
-}
-
-std::int64_t StagedNetwork::RefusedOnGpus() const {
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    if (!DeviceOf(i).is_cpu()) count += optimizers_[i]->skipped();
-  }
-  return count;
-}
-
-std::int64_t StagedNetwork::gradients_not_finite() const {
-  const MutexLock lock(mu_);
-  return gradients_not_finite_ + RefusedOnGpus() - refused_elsewhere_;
 }
 
 }  // namespace millrace::pipeline

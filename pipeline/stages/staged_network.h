@@ -139,8 +139,8 @@ class StagedNetwork {
 
   /// The number of gradients that were not finite, or updates refused (Optimizer::Step()). Such a
   /// stage and the stages before it learned nothing. On a GPU every stage that refused counts, as
-  /// of the last Save(). Thread-safe.
-  [[nodiscard]] std::int64_t gradients_not_finite() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// of the last Save() (OptimizerCounts). Thread-safe.
+  [[nodiscard]] std::int64_t gradients_not_finite() const { return gradients_not_finite_; }
 
   /// Per stage on a GPU, in order: why its operations run eagerly. Empty if they are captured, or
   /// will be. For the thread that calls Switch().
@@ -164,7 +164,6 @@ class StagedNetwork {
   [[nodiscard]] at::Device DeviceOf(std::size_t stage) const {
     return DeviceOfStage(devices_, static_cast<int>(stage) + 1);
   }
-  [[nodiscard]] std::int64_t RefusedOnGpus() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Waits for the calling thread's own work, which is not in the stages' streams.
   void AwaitDevices() const;
   void Cut(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -189,7 +188,8 @@ class StagedNetwork {
   const std::function<void(const Step&)> on_update_;
 
   std::atomic<double> rate_scale_ = 1;
-  std::atomic<std::int64_t> gradients_not_finite_ = 0;
+  // Save() adds what GPUs have refused.
+  mutable std::atomic<std::int64_t> gradients_not_finite_ = 0;
   StageTimeCounters times_;
 
   // Only Switch() changes these, while no operation runs. The plan orders accesses to their
@@ -200,8 +200,6 @@ class StagedNetwork {
   std::vector<std::unique_ptr<StageValues>> values_;  // Per stage.
   mutable Mutex mu_;  // Between Switch() and updates(). Locked after a StageValues.
   std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
-  // The part of the optimizers' counts that came with a restored state or twice by new cuts.
-  std::int64_t refused_elsewhere_ ABSL_GUARDED_BY(mu_) = 0;
 
   // For one plan. Runners use the members above.
   std::unique_ptr<PlanAtWork> at_work_;

@@ -22,7 +22,7 @@ inline Checkpoint CheckpointAfter(std::int64_t sample, const LayerChain& chain,
                         .cuts = std::move(cuts),
                         .facts = {{"position", std::to_string(10 * sample)}}};
   for (const auto& layer : chain.layers) {
-    LayerState state{.optimizer = {.updates = sample, .skipped = 1}};
+    LayerState state{.optimizer = {.counts = {.updates = sample, .skipped = 1}}};
     for (const at::Tensor& parameter : layer->parameters()) {
       state.parameters.push_back(at::full(parameter.sizes(), static_cast<double>(sample)));
       state.optimizer.of_parameters.push_back(
@@ -40,8 +40,8 @@ inline void ExpectSame(const Checkpoint& a, const Checkpoint& b) {
   for (std::size_t i = 0; i < a.network.layers.size(); ++i) {
     const LayerState& x = a.network.layers[i];
     const LayerState& y = b.network.layers[i];
-    EXPECT_EQ(x.optimizer.updates, y.optimizer.updates);
-    EXPECT_EQ(x.optimizer.skipped, y.optimizer.skipped);
+    EXPECT_EQ(x.optimizer.counts.updates, y.optimizer.counts.updates);
+    EXPECT_EQ(x.optimizer.counts.skipped, y.optimizer.counts.skipped);
     ASSERT_EQ(x.parameters.size(), y.parameters.size());
     ASSERT_EQ(x.optimizer.of_parameters.size(), y.optimizer.of_parameters.size());
     for (std::size_t k = 0; k < x.parameters.size(); ++k) {
