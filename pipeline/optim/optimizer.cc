@@ -26,7 +26,7 @@ namespace {
 // (2^24, where adding no longer changes a float32). Adam's means are means of gradients, and stay
 // below them after bias correction. AdamW's decay multiplies a weight by at most 2^20. Values are
 // float32 or wider.
-constexpr int kMostExponent = 60;
+constexpr int kMaxExponent = 60;
 
 // Fused kernels walk through memory in order, so gradients and states must have their parameter's
 // layout and device. Tensors from a file may not have them, and neither may gradients.
@@ -141,7 +141,7 @@ void Optimizer::StepOnDevice() {
   const at::NoGradGuard no_graph;
   Gather();
   if (batch_.gradients.empty()) return;
-  device_->Judge(batch_.gradients, batch_.values, kMostExponent);
+  device_->Judge(batch_.gradients, batch_.values, kMaxExponent);
   if (options_.clip_norm > 0) ClipOnDevice(batch_.gradients, options_.clip_norm);
   ApplyOnDevice(batch_, *device_);
   at::_foreach_zero_(batch_.gradients);
@@ -156,7 +156,7 @@ bool Optimizer::Step() {
   const at::NoGradGuard no_graph;
   Gather();
   const bool usable =
-      AllBelow(batch_.gradients, kMostExponent) && AllBelow(batch_.values, kMostExponent);
+      AllBelow(batch_.gradients, kMaxExponent) && AllBelow(batch_.values, kMaxExponent);
   const bool any = !batch_.gradients.empty();
   if (usable && any) {
     if (options_.clip_norm > 0) ClipByNorm(batch_.gradients, options_.clip_norm);
