@@ -189,7 +189,7 @@ class StagedLabelLearner final : public LabelLearner {
   }
 
   [[nodiscard]] const LabelModel& Model() override {
-    newest_.Put(run_->network().Save());
+    newest_.Put(run_->network().store().Save());
     return copied_;
   }
 

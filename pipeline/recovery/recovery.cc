@@ -65,12 +65,12 @@ const Resumption& Recovery::resumption() const {
 
 void Recovery::Begin(StagedNetwork& network) {
   network_ = &network;
-  NetworkState start{.sample = resumption().first_sample - 1, .layers = network.Save()};
+  NetworkState start{.sample = resumption().first_sample - 1, .layers = network.store().Save()};
   if (newest_) {
     origin_ = std::exchange(start, std::move(newest_->network));
     before_ = ReadFacts(newest_->facts).learning;
     newest_.reset();
-    network.Restore(start.layers);
+    network.store().Restore(start.layers);
     const MutexLock lock(rate_mu_);
     rate_ = RateBackoff(before_.rate_scale);
     rate_scale_ = before_.rate_scale;
@@ -131,7 +131,7 @@ void Recovery::RollBack() {
     }
     went_back_to_start_ = true;
   }
-  network_->Restore(good.layers);
+  network_->store().Restore(good.layers);
   collector_.Restart();
   detector_.Restart();
   ratios_.Restart();
@@ -190,7 +190,7 @@ void Recovery::Finish(bool finished) {
 // proven one. nullopt if it is worse than no model.
 std::optional<Snapshot> Recovery::Last(bool finished) {
   if (finished && detector_.sound() && detector_.ratio() <= kMaxCheckpointRatio) {
-    NetworkState last{.sample = last_sample_, .layers = network_->Save()};
+    NetworkState last{.sample = last_sample_, .layers = network_->store().Save()};
     if (AllFinite(last)) return Snapshot{.state = std::move(last), .ratio = detector_.ratio()};
   }
   Snapshot good = snapshots_.Settle();

@@ -21,7 +21,7 @@ SnapshotCollector::SnapshotCollector(int every, std::function<void(NetworkState)
 
 void SnapshotCollector::OnUpdate(const StagedNetwork& network, const Step& update) {
   if ((update.last + 1) / every_ == update.first / every_) return;
-  std::vector<LayerState> layers = network.Save(update.stage);
+  std::vector<LayerState> layers = network.store().Save(update.stage);
   ByStage complete;
   {
     const MutexLock lock(mu_);

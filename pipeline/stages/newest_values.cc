@@ -11,10 +11,10 @@ void NewestValues::Ask(const StagedNetwork& learning,
                        const std::function<void(std::int64_t updates)>& ask) {
   const MutexLock lock(mu_);
   at::set_num_threads(threads_);
-  StagedNetwork::Values newest;
+  NetworkStore::Values newest;
   copier_.Do([&] {
     const at::NoGradGuard no_graph;
-    newest = learning.Newest();
+    newest = learning.store().Newest();
   });
   RestoreValues(newest.layers, asked_);
   ask(newest.updates);

@@ -112,17 +112,17 @@ void ExpectSame(const std::vector<LayerState>& a, const std::vector<LayerState>&
 TEST(NetworkStateTest, LearnsOnFromItBitForBit) {
   LearningNetwork learned("sequential", {2, 4});
   learned.Learn(20);
-  const std::vector<LayerState> state = learned.network().Save();
+  const std::vector<LayerState> state = learned.network().store().Save();
   learned.SwitchTo("sequential", {2, 4});
   learned.Learn(30);
   const std::vector<at::Tensor> expected = learned.weights();
 
   learned.SwitchTo("sequential", {3});
-  learned.network().Restore(state);
+  learned.network().store().Restore(state);
   learned.Learn(30);
   EXPECT_TRUE(Equal(learned.weights(), expected));
   learned.SwitchTo("sequential", {1, 2, 5});
-  learned.network().Restore(state);
+  learned.network().store().Restore(state);
   EXPECT_FALSE(Equal(learned.weights(), expected)) << "it went back";
   learned.Learn(30);
   EXPECT_TRUE(Equal(learned.weights(), expected)) << "and can be put in place again";
@@ -130,10 +130,10 @@ TEST(NetworkStateTest, LearnsOnFromItBitForBit) {
 
 TEST(NetworkStateTest, CountsNeverGoBack) {
   LearningNetwork learned("sequential", {3});
-  const std::vector<LayerState> start = learned.network().Save();
+  const std::vector<LayerState> start = learned.network().store().Save();
   learned.Learn(20);
   learned.SwitchTo("sequential", {3});
-  learned.network().Restore(start);
+  learned.network().store().Restore(start);
   EXPECT_EQ(learned.network().updates(), (std::vector<std::int64_t>{20, 20}));
 }
 
@@ -321,7 +321,7 @@ TEST(SnapshotCollectorTest, CopiesEveryStageAfterTheSameSample) {
     for (const NetworkState& state : collected) {
       LearningNetwork ended(schedule, {2, 4});
       ended.Learn(static_cast<int>(state.sample) + 1);
-      ExpectSame(state.layers, ended.network().Save(), schedule);
+      ExpectSame(state.layers, ended.network().store().Save(), schedule);
     }
   }
 }
