@@ -67,4 +67,20 @@ CheckpointFacts ReadFacts(const Facts& written) {
   return facts;
 }
 
+absl::Status CheckTask(const CheckpointFacts& facts, const std::string& folder,
+                       const std::string& task) {
+  if (facts.task.empty() || facts.task == task) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the checkpoint ", folder, " was learned for ", facts.task, " where this is ",
+                   task, "; configure that again, or another folder to start anew"));
+}
+
+absl::Status CheckSeed(const CheckpointFacts& facts, const std::string& folder,
+                       std::uint64_t seed) {
+  if (!facts.seed || *facts.seed == seed) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the checkpoint ", folder, " was begun with seed ", *facts.seed, " where ", seed,
+                   " is configured; configure that again, or another folder to start anew"));
+}
+
 }  // namespace millrace::pipeline

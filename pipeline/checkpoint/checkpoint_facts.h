@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "pipeline/learner/learner_safety.h"
 
 namespace millrace::pipeline {
@@ -33,5 +34,17 @@ struct CheckpointFacts {
 /// Reads the result of WriteFacts(). A fact that is missing or not a number keeps the default of
 /// CheckpointFacts(): all facts are optional.
 [[nodiscard]] CheckpointFacts ReadFacts(const std::map<std::string, std::string>& written);
+
+/// Fails with FAILED_PRECONDITION, naming `folder` and both tasks, if the checkpoint was learned
+/// for another task. The same network may learn several tasks; without this check, its weights
+/// could silently be used for the wrong one.
+[[nodiscard]] absl::Status CheckTask(const CheckpointFacts& facts, const std::string& folder,
+                                     const std::string& task);
+
+/// Fails with FAILED_PRECONDITION if the checkpoint has another seed. Another seed means another
+/// random sequence, to which this checkpoint does not belong. A checkpoint without a seed is from a
+/// version whose learning did not depend on it.
+[[nodiscard]] absl::Status CheckSeed(const CheckpointFacts& facts, const std::string& folder,
+                                     std::uint64_t seed);
 
 }  // namespace millrace::pipeline

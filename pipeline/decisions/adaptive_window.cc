@@ -9,7 +9,15 @@
 namespace millrace::pipeline {
 namespace {
 
-constexpr std::size_t kMostPartsOfARow = 5;
+// Bound on the probability that one check takes noise for a change. The usual value of ADWIN's
+// implementations. With it, 10,000 values of noise cause at most one alarm.
+constexpr double kDelta = 0.002;
+// Values between two checks: less than a second of video at ten frames a second, and an eighth of
+// the cost.
+constexpr int kCheckEvery = 8;
+// Shorter parts are not compared: the error of their variance is more than a quarter of it.
+constexpr std::int64_t kMinPart = 32;
+constexpr std::size_t kMaxPartsOfARow = 5;
 // Replaces the range of the values in the bound. Bernstein's inequality requires the whole range.
 // For values around a mean, two deviations keep alarms as rare as the bound says (one in two
 // hundred runs of 10,000 values). They detect a change of four deviations in half the time.
@@ -17,15 +25,10 @@ constexpr double kRangeInDeviations = 2;
 
 }  // namespace
 
-AdaptiveWindow::AdaptiveWindow(const Options& options) : options_(options) {
-  MILLRACE_CHECK(0 < options.delta && options.delta < 1);
-  MILLRACE_CHECK(options.check_every > 0 && options.least_part > 1);
-}
-
 std::optional<AdaptiveWindow::Change> AdaptiveWindow::Add(double value) {
   MILLRACE_CHECK(std::isfinite(value));
   Insert(value);
-  if (++added_ % options_.check_every != 0) return std::nullopt;
+  if (++added_ % kCheckEvery != 0) return std::nullopt;
   const std::optional<Cut> cut = Look();
   if (!cut) return std::nullopt;
   Drop(cut->older.count);
@@ -74,7 +77,7 @@ void AdaptiveWindow::Insert(double value) {
     if (row == rows_.size()) rows_.emplace_back();
     std::deque<Part>& parts = rows_[row];
     parts.push_back(carried);
-    if (parts.size() <= kMostPartsOfARow) return;
+    if (parts.size() <= kMaxPartsOfARow) return;
     carried = Joined(parts[0], parts[1]);
     parts.pop_front();
     parts.pop_front();
@@ -89,10 +92,10 @@ std::optional<AdaptiveWindow::Cut> AdaptiveWindow::Look() const {
     for (const Part& part : *row) {
       older = Joined(older, part);
       const Part newer = Without(all_, older);
-      if (newer.count < options_.least_part) return clearest;
-      if (older.count < options_.least_part) continue;
+      if (newer.count < kMinPart) return clearest;
+      if (older.count < kMinPart) continue;
       const double apart = std::abs(older.mean - newer.mean);
-      const double by_chance = MostByChance(older, newer);
+      const double by_chance = MaxByChance(older, newer);
       if (apart <= excess * by_chance) continue;
       excess = by_chance > 0 ? apart / by_chance : std::numeric_limits<double>::infinity();
       clearest = Cut{.older = older, .newer = newer};
@@ -101,7 +104,7 @@ std::optional<AdaptiveWindow::Cut> AdaptiveWindow::Look() const {
   return clearest;
 }
 
-double AdaptiveWindow::MostByChance(const Part& older, const Part& newer) const {
+double AdaptiveWindow::MaxByChance(const Part& older, const Part& newer) const {
   const auto count = static_cast<double>(older.count + newer.count);
   const double variance = (older.squares + newer.squares) / count;
   const double step = (older.steps + newer.steps) / count;
@@ -109,7 +112,7 @@ double AdaptiveWindow::MostByChance(const Part& older, const Part& newer) const 
   const double repeated = step > 0 ? std::max(1.0, 4 * variance / step - 1) : 1;
   const double harmonic =
       1 / (1 / static_cast<double>(older.count) + 1 / static_cast<double>(newer.count)) / repeated;
-  const double doubt = std::log(2 * std::log(count) / options_.delta);
+  const double doubt = std::log(2 * std::log(count) / kDelta);
   const double range = std::min(1.0, kRangeInDeviations * std::sqrt(variance));
   return std::sqrt(2 / harmonic * variance * doubt) + 2 / (3 * harmonic) * range * doubt;
 }

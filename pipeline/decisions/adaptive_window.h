@@ -22,22 +22,11 @@ namespace millrace::pipeline {
 /// The window. Keeps O(log n) numbers for n values. Not thread-safe.
 class AdaptiveWindow {
  public:
-  struct Options {
-    /// Bound on the probability that one check takes noise for a change: 0 to 1, exclusive.
-    double delta = 0.002;
-    /// Values between two checks.
-    int check_every = 8;
-    /// Shorter parts are not compared.
-    int least_part = 32;
-  };
-
   /// The means of the dropped part of the window, and of the rest.
   struct Change {
     double before = 0;
     double after = 0;
   };
-
-  explicit AdaptiveWindow(const Options& options);
 
   /// Adds the next value. Returns the change, if it detects one. REQUIRES: finite.
   std::optional<Change> Add(double value);
@@ -66,10 +55,9 @@ class AdaptiveWindow {
     Part newer;
   };
   [[nodiscard]] std::optional<Cut> Look() const;
-  [[nodiscard]] double MostByChance(const Part& older, const Part& newer) const;
+  [[nodiscard]] double MaxByChance(const Part& older, const Part& newer) const;
   void Drop(std::int64_t values);
 
-  const Options options_;
   // Row r holds parts of 2^r values, the oldest first. Higher rows are older.
   std::vector<std::deque<Part>> rows_;
   Part all_;

@@ -11,10 +11,10 @@ constexpr std::size_t kNotes = 1024;
 
 }  // namespace
 
-LearningDecisions::LearningDecisions(const LearningOptions& options, WeightHealth& health)
+LearningDecisions::LearningDecisions(const LearningOptions& options, DivergenceDetector& detector)
     : events_(options.events),
       policy_(std::make_shared<UpdatePolicy>(options.policy, /*first_sample=*/0)),
-      health_(health),
+      detector_(detector),
       notes_(kNotes) {}
 
 void LearningDecisions::OnAdmitted(const AdmittedSample& sample) {
@@ -57,17 +57,17 @@ SkipReason LearningDecisions::Decide(const ScoredFlow& scored) {
   return WhyNot(scored, Note(scored.sample));
 }
 
-// Still pictures and cuts say nothing about the weights, so they do not reach `health_`.
+// Still pictures and cuts say nothing about the weights, so they do not reach `detector_`.
 SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& noted) {
   if (noted.event != SkipReason::kNone) return noted.event;
   const FlowMotion motion =
       MotionOf(scored.flow, scored.width, scored.height, noted.policy->options().moving_pixels);
-  const SkipReason refused = health_.Next({.sample = scored.sample,
-                                           .finite = scored.finite,
-                                           .leaving_share = motion.leaving_share,
-                                           .motion = motion.length / scored.width,
-                                           .loss = scored.loss,
-                                           .loss_no_motion = scored.loss_no_motion});
+  const SkipReason refused = detector_.Add({.sample = scored.sample,
+                                            .finite = scored.finite,
+                                            .leaving_share = motion.leaving_share,
+                                            .motion = motion.length / scored.width,
+                                            .loss = scored.loss,
+                                            .loss_no_motion = scored.loss_no_motion});
   if (refused != SkipReason::kNone) return refused;
   if (noted.unwanted != SkipReason::kNone || !noted.policy->needs_motion()) return noted.unwanted;
   return noted.policy->Learns({.sample = scored.sample, .motion = motion}) ? SkipReason::kNone

@@ -15,12 +15,11 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "pipeline/decisions/divergence_guard.h"
+#include "pipeline/decisions/divergence_detector.h"
 #include "pipeline/decisions/flow_motion.h"
 #include "pipeline/decisions/picture_events.h"
 #include "pipeline/decisions/skip_reason.h"
 #include "pipeline/decisions/update_policy.h"
-#include "pipeline/decisions/weight_health.h"
 
 namespace millrace::pipeline {
 
@@ -59,9 +58,9 @@ struct ScoredFlow {
 /// the rest for the thread that scores predictions. A sample is admitted before its decision.
 class LearningDecisions {
  public:
-  /// `health` gets each prediction whose pictures say something about the weights. It must outlive
-  /// this object. REQUIRES: CheckUpdatePolicy(options.policy) is OK.
-  LearningDecisions(const LearningOptions& options, WeightHealth& health);
+  /// `detector` gets each prediction whose pictures say something about the weights. It must
+  /// outlive this object. REQUIRES: CheckUpdatePolicy(options.policy) is OK.
+  LearningDecisions(const LearningOptions& options, DivergenceDetector& detector);
 
   /// Changes the policy from the next admitted sample on, which is the new policy's first. The
   /// policy of the options counts from sample 0, so that a resumed stream does not warm up again.
@@ -99,7 +98,7 @@ class LearningDecisions {
   PictureEvents events_;
   // For the next sample. Used by the thread that admits, unless it needs the motion.
   std::shared_ptr<UpdatePolicy> policy_;
-  WeightHealth& health_;
+  DivergenceDetector& detector_;
   std::vector<Noted> notes_;  // A ring. Each place belongs to one thread after the other.
 
   std::atomic<bool> policy_changes_ = false;

@@ -14,7 +14,7 @@ class TypicalValue {
  public:
   /// REQUIRES: value >= 0 and finite.
   void Add(double value) {
-    count_ = std::min(count_ + 1, kMost);
+    count_ = std::min(count_ + 1, kMaxCount);
     if (count_ <= kFirst) {
       sum_ += value;
       largest_ = std::max(largest_, value);
@@ -30,7 +30,7 @@ class TypicalValue {
 
  private:
   static constexpr std::int64_t kFirst = 20;
-  static constexpr std::int64_t kMost = 1000;
+  static constexpr std::int64_t kMaxCount = 1000;
   static constexpr double kTimes = 10;
 
   std::int64_t count_ = 0;

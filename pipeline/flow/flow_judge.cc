@@ -20,12 +20,15 @@ bool SaysSomething(SkipReason skipped) {
 }  // namespace
 
 FlowJudge::FlowJudge(const FlowTaskOptions& task, OnPrediction on_prediction,
-                     LearningDecisions& decisions, SafeLearning& safe)
-    : task_(task), on_prediction_(std::move(on_prediction)), decisions_(decisions), safe_(safe) {}
+                     LearningDecisions& decisions, Recovery& recovery)
+    : task_(task),
+      on_prediction_(std::move(on_prediction)),
+      decisions_(decisions),
+      recovery_(recovery) {}
 
 bool FlowJudge::LevelIsWanted(std::int64_t sample) const {
   if (!decisions_.MayTeach(sample)) return false;
-  safe_.OnLevelLearns();
+  recovery_.OnLevelLearns();
   return true;
 }
 
@@ -51,14 +54,14 @@ bool FlowJudge::Decide(const Judgement& made, const Measured& measured,
                                           .finite = prediction.finite,
                                           .loss = prediction.loss,
                                           .loss_no_motion = prediction.loss_no_motion});
-  SafeLearning::Judged judged{.sample = made.sample,
-                              .learned = prediction.skipped == SkipReason::kNone};
+  Recovery::Scored scored{.sample = made.sample,
+                          .learned = prediction.skipped == SkipReason::kNone};
   if (SaysSomething(prediction.skipped)) {
-    judged.ratio = static_cast<double>(prediction.loss) / prediction.loss_no_motion;
+    scored.ratio = static_cast<double>(prediction.loss) / prediction.loss_no_motion;
   }
-  prediction.drift = safe_.OnJudged(judged, network);
+  prediction.drift = recovery_.OnScored(scored);
   on_prediction_(std::move(prediction));
-  return judged.learned;
+  return scored.learned;
 }
 
 }  // namespace millrace::pipeline

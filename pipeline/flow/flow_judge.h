@@ -9,7 +9,7 @@
 #include "pipeline/decisions/learning_decisions.h"
 #include "pipeline/learner/flow_task_options.h"
 #include "pipeline/learner/learner.h"
-#include "pipeline/recovery/safe_learning.h"
+#include "pipeline/recovery/recovery.h"
 #include "pipeline/stages/judge.h"
 #include "pipeline/stages/staged_network.h"
 
@@ -19,7 +19,7 @@ namespace millrace::pipeline {
 class FlowJudge {
  public:
   FlowJudge(const FlowTaskOptions& task, OnPrediction on_prediction, LearningDecisions& decisions,
-            SafeLearning& safe);
+            Recovery& recovery);
 
   /// Judge::measure and Judge::decide (judge.h) for the last stage of `network`.
   [[nodiscard]] Measured Measure(const Judgement& made) const;
@@ -36,7 +36,7 @@ class FlowJudge {
   const FlowTaskOptions& task_;
   const OnPrediction on_prediction_;
   LearningDecisions& decisions_;
-  SafeLearning& safe_;
+  Recovery& recovery_;
 };
 
 }  // namespace millrace::pipeline

@@ -29,7 +29,7 @@
 #include "pipeline/learner/rate_factor.h"
 #include "pipeline/models/flow_networks.h"
 #include "pipeline/planner/replanner.h"
-#include "pipeline/recovery/lasting_learning.h"
+#include "pipeline/recovery/recovery.h"
 #include "pipeline/stages/describe_learner.h"
 #include "pipeline/stages/network_run.h"
 
@@ -76,7 +76,7 @@ class FlowLearner final : public Learner {
                                                                         pair.before, pair.previous))
                                                                   : std::nullopt,
                             .learn_from_every = learn_from_every_,
-                            .held = frozen_ || lasting_->safe().gave_up()});
+                            .held = frozen_ || recovery_->gave_up()});
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, run_->Admit([&] {
@@ -89,7 +89,7 @@ class FlowLearner final : public Learner {
   // Switches here and not in Admit(): during the drain, fresher frames can replace waiting ones.
   absl::Status AwaitRoom() override {
     MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
-    if (lasting_->safe().RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
+    if (recovery_->RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
     if (options_.captures && OnGpu()) TellWhatIsNotCaptured();
     return run_->AwaitRoom();
   }
@@ -115,7 +115,7 @@ class FlowLearner final : public Learner {
   absl::Status SetLearningRate(double rate) override {
     MILLRACE_ASSIGN_OR_RETURN(const double factor,
                               RateFactor(rate, options_.optimizer.learning_rate));
-    lasting_->safe().SetRateFactor(factor, run_->network());
+    recovery_->SetRateFactor(factor);
     learning_rate_ = rate;
     return absl::OkStatus();
   }
@@ -127,11 +127,11 @@ class FlowLearner final : public Learner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::int64_t> AskForCheckpoint() override { return lasting_->AskForCheckpoint(); }
+  absl::StatusOr<std::int64_t> AskForCheckpoint() override { return recovery_->AskForCheckpoint(); }
 
   absl::Status Drain() override {
     absl::Status drained = run_->Drain();
-    lasting_->Finish(drained.ok());
+    recovery_->Finish(drained.ok());
     return drained;
   }
 
@@ -147,12 +147,12 @@ class FlowLearner final : public Learner {
 
   [[nodiscard]] std::vector<StageTime> worked() const override { return run_->network().worked(); }
 
-  [[nodiscard]] LearningFigures learning() const override { return lasting_->figures(); }
+  [[nodiscard]] LearningFigures learning() const override { return recovery_->figures(); }
   [[nodiscard]] std::vector<GpuMemory> gpu_memory() const override {
     return GpuMemoryOf(*description());
   }
 
-  [[nodiscard]] const Resumption& resumption() const override { return lasting_->resumption(); }
+  [[nodiscard]] const Resumption& resumption() const override { return recovery_->resumption(); }
 
   [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
     return run_->history().Since(since);
@@ -175,7 +175,7 @@ class FlowLearner final : public Learner {
     for (const Phase& phase : flow.phases) {
       MILLRACE_RETURN_IF_ERROR(CheckStreams(phase.plan, devices_));
     }
-    MILLRACE_ASSIGN_OR_RETURN(lasting_, LastingLearning::Open(LastingOptions(), *chain_));
+    MILLRACE_ASSIGN_OR_RETURN(recovery_, Recovery::Open(RecoveryOptions(), *chain_));
     admitted_ = resumption().first_sample;
     flow.phases = PhasesFrom(std::move(flow.phases), admitted_);
     const Plan& first = flow.phases.front().plan;
@@ -196,9 +196,8 @@ class FlowLearner final : public Learner {
           std::move(flow.for_a_rate->found));
     }
     MILLRACE_RETURN_IF_ERROR(StartRun(std::move(flow)));
-    decisions_ = std::make_unique<LearningDecisions>(task_.learning, lasting_->safe().health());
-    judge_ =
-        std::make_unique<const FlowJudge>(task_, on_prediction_, *decisions_, lasting_->safe());
+    decisions_ = std::make_unique<LearningDecisions>(task_.learning, recovery_->detector());
+    judge_ = std::make_unique<const FlowJudge>(task_, on_prediction_, *decisions_, *recovery_);
     return absl::OkStatus();
   }
 
@@ -231,7 +230,7 @@ class FlowLearner final : public Learner {
                      " of ", options_.width, "x", options_.height, " RGB"));
   }
 
-  [[nodiscard]] LastingLearning::Options LastingOptions() {
+  [[nodiscard]] Recovery::Options RecoveryOptions() {
     return {.divergence = task_.learning.divergence,
             .copy_every = options_.copy_every,
             .checkpoints = options_.checkpoints,
@@ -252,8 +251,8 @@ class FlowLearner final : public Learner {
         run_, NetworkRun::Start({.network = std::move(network),
                                  .phases = std::move(flow.phases),
                                  .threads_per_stage = options_.threads_per_stage,
-                                 .prepare = [this](StagedNetwork& made) { lasting_->Begin(made); },
-                                 .on_switch = [this] { lasting_->safe().OnSwitch(); },
+                                 .prepare = [this](StagedNetwork& made) { recovery_->Begin(made); },
+                                 .on_switch = [this] { recovery_->OnSwitch(); },
                                  .gate_costs = GateCosts(flow.costs),
                                  .observers = std::move(observers),
                                  .clock = options_.clock}));
@@ -272,7 +271,7 @@ class FlowLearner final : public Learner {
             .optimizer = options_.optimizer,
             .seed = options_.seed,
             .captures = options_.captures,
-            .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(run_->network(), u); }};
+            .on_update = [this](const Step& u) { recovery_->OnUpdate(u); }};
   }
 
   // In seconds, at the current effort. Empty: no gate.
@@ -324,8 +323,8 @@ class FlowLearner final : public Learner {
 
   // The weights have diverged: drains the engine and restores good ones before the next sample.
   absl::Status RollBack() {
-    return run_->Pause([this](StagedNetwork& network) {
-      lasting_->safe().RollBack(network);
+    return run_->Pause([this](StagedNetwork& /*network*/) {
+      recovery_->RollBack();
       if (replanner_ != nullptr) replanner_->Switched();
     });
   }
@@ -367,7 +366,7 @@ class FlowLearner final : public Learner {
   std::string where_;
   std::vector<at::Device> devices_;
   std::vector<c10::Stream> uploads_;  // One per GPU.
-  std::unique_ptr<LastingLearning> lasting_;
+  std::unique_ptr<Recovery> recovery_;
   std::unique_ptr<LearningDecisions> decisions_;
   std::unique_ptr<const FlowJudge> judge_;
   std::unique_ptr<Replanner> replanner_;  // Null: no replanning.

@@ -6,7 +6,7 @@
 #include <ATen/ops/from_blob.h>
 
 #include "pipeline/labels/label_judge.h"
-#include "pipeline/nn/network_values.h"
+#include "pipeline/nn/network_state.h"
 
 namespace millrace::pipeline {
 
@@ -23,7 +23,7 @@ LabelModel::LabelModel(LayerChain chain, const LearnerOptions& options,
       task_(task.task),
       seed_(options.seed) {}
 
-void LabelModel::Take(const std::vector<LayerState>& layers) { PutValues(layers, chain_); }
+void LabelModel::Take(const std::vector<LayerState>& layers) { RestoreValues(layers, chain_); }
 
 std::vector<std::vector<float>> LabelModel::Outputs(std::span<const float> values) const {
   const at::NoGradGuard no_graph;

@@ -101,7 +101,7 @@ StagedLabelLearner::StagedLabelLearner(const LearnerOptions& options, const Labe
 
 absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
   if (task_.divergence) {
-    MILLRACE_ASSIGN_OR_RETURN(lasting_, LastingLearning::Open(LastingOptions(), chain_));
+    MILLRACE_ASSIGN_OR_RETURN(recovery_, Recovery::Open(RecoveryOptions(), chain_));
   }
   admitted_ = resumption().first_sample;
   window_ = SampleWindow(task_.window, admitted_);
@@ -124,10 +124,11 @@ absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
                                      }));
   if (hooks_.stop.stop_requested()) return NotWanted();
   if (on_copies_.every > 0) {
-    copies_ = std::make_unique<StateCollector>(on_copies_.every, [this](const NetworkState& state) {
-      copied_.Take(state.layers);
-      on_copies_.on_copy(state.sample, copied_);
-    });
+    copies_ =
+        std::make_unique<SnapshotCollector>(on_copies_.every, [this](const NetworkState& state) {
+          copied_.Take(state.layers);
+          on_copies_.on_copy(state.sample, copied_);
+        });
   }
   return StartRun(std::move(phases));
 }
@@ -137,9 +138,9 @@ absl::Status StagedLabelLearner::StartRun(Phases phases) {
   NetworkRun::Options options{.network = NetworkOptions(),
                               .phases = std::move(phases),
                               .threads_per_stage = options_.threads_per_stage};
-  if (lasting_ != nullptr) {
-    options.prepare = [this](StagedNetwork& network) { lasting_->Begin(network); };
-    options.on_switch = [this] { lasting_->safe().OnSwitch(); };
+  if (recovery_ != nullptr) {
+    options.prepare = [this](StagedNetwork& network) { recovery_->Begin(network); };
+    options.on_switch = [this] { recovery_->OnSwitch(); };
   }
   MILLRACE_ASSIGN_OR_RETURN(run_, NetworkRun::Start(std::move(options)));
   return absl::OkStatus();
@@ -154,17 +155,17 @@ StagedNetwork::Options StagedLabelLearner::NetworkOptions() {
                                  .local_judge = judge_->OfStages(),
                                  .optimizer = options_.optimizer,
                                  .seed = options_.seed};
-  if (copies_ != nullptr || lasting_ != nullptr) {
+  if (copies_ != nullptr || recovery_ != nullptr) {
     network.on_update = [this](const Step& update) {
       const StagedNetwork& at_work = run_->network();
       if (copies_ != nullptr) copies_->OnUpdate(at_work, update);
-      if (lasting_ != nullptr) lasting_->safe().OnUpdate(at_work, update);
+      if (recovery_ != nullptr) recovery_->OnUpdate(update);
     };
   }
   return network;
 }
 
-LastingLearning::Options StagedLabelLearner::LastingOptions() const {
+Recovery::Options StagedLabelLearner::RecoveryOptions() const {
   return {.divergence = *task_.divergence,
           .copy_every = options_.copy_every,
           .checkpoints = options_.checkpoints,
@@ -186,24 +187,22 @@ OnPrediction StagedLabelLearner::Publisher(OnPrediction on_prediction) {
 // Reports each prediction to the safety of the weights; empty without it. A step without labels
 // says nothing about the weights, unless its outputs are not finite.
 OnLabelScore StagedLabelLearner::ScoreTaker() {
-  if (lasting_ == nullptr) return {};
+  if (recovery_ == nullptr) return {};
   return [this](const LabelScore& score) {
-    SafeLearning& safe = lasting_->safe();
     if (score.labelled > 0) {
-      static_cast<void>(safe.health().Next({.sample = score.sample,
-                                            .finite = score.finite,
-                                            .loss = score.loss,
-                                            .loss_no_motion = score.loss_of_zeros}));
+      static_cast<void>(recovery_->detector().Add({.sample = score.sample,
+                                                   .finite = score.finite,
+                                                   .loss = score.loss,
+                                                   .loss_no_motion = score.loss_of_zeros}));
     } else {
-      safe.health().Glimpse(score.finite);
+      recovery_->detector().AddFinite(score.finite);
     }
-    SafeLearning::Judged judged{.sample = score.sample,
-                                .learned = score.labelled > 0 && score.finite};
+    Recovery::Scored scored{.sample = score.sample, .learned = score.labelled > 0 && score.finite};
     // Bounded, because losses that are far off must not hide behind their own spread.
     if (score.fresh > 0 && score.finite) {
-      judged.ratio = score.fresh_loss / (score.fresh_loss + score.loss_of_zeros);
+      scored.ratio = score.fresh_loss / (score.fresh_loss + score.loss_of_zeros);
     }
-    return safe.OnJudged(judged, run_->network());
+    return recovery_->OnScored(scored);
   };
 }
 
@@ -243,12 +242,12 @@ absl::StatusOr<std::int64_t> StagedLabelLearner::AdmitSample(std::span<const flo
 
 absl::Status StagedLabelLearner::AwaitRoom() {
   MILLRACE_RETURN_IF_ERROR(failure_);
-  if (lasting_ != nullptr && lasting_->safe().RollBackIsDue()) {
+  if (recovery_ != nullptr && recovery_->RollBackIsDue()) {
     // The weights have diverged: finishes all steps and restores good weights before the next
     // sample.
-    MILLRACE_RETURN_IF_ERROR(run_->Pause([this](StagedNetwork& network) {
+    MILLRACE_RETURN_IF_ERROR(run_->Pause([this](StagedNetwork& /*network*/) {
       if (copies_ != nullptr) copies_->Restart();
-      lasting_->safe().RollBack(network);
+      recovery_->RollBack();
       labels_->GiveUp();  // One of the labels may be the cause.
     }));
   }
@@ -298,28 +297,28 @@ absl::Status StagedLabelLearner::SetLearningRate(double rate) {
 }
 
 void StagedLabelLearner::ScaleLearningRate(double factor) {
-  MILLRACE_CHECK(lasting_ != nullptr);
-  lasting_->safe().SetRateFactor(factor, run_->network());
+  MILLRACE_CHECK(recovery_ != nullptr);
+  recovery_->SetRateFactor(factor);
 }
 
 absl::StatusOr<std::int64_t> StagedLabelLearner::AskForCheckpoint() {
-  MILLRACE_CHECK(lasting_ != nullptr);
-  return lasting_->AskForCheckpoint();
+  MILLRACE_CHECK(recovery_ != nullptr);
+  return recovery_->AskForCheckpoint();
 }
 
 absl::Status StagedLabelLearner::Drain() {
   absl::Status drained = run_->Drain();
-  if (lasting_ != nullptr) lasting_->Finish(drained.ok());
+  if (recovery_ != nullptr) recovery_->Finish(drained.ok());
   return drained;
 }
 
 const LabelModel& StagedLabelLearner::Model() {
-  newest_.Put(run_->network().Save());
+  newest_.Put(run_->network().store().Save());
   return copied_;
 }
 
 LearningFigures StagedLabelLearner::learning() const {
-  if (lasting_ != nullptr) return lasting_->figures();
+  if (recovery_ != nullptr) return recovery_->figures();
   LearningFigures figures;
   figures.gradients_not_finite = run_->network().gradients_not_finite();
   return figures;
@@ -327,7 +326,7 @@ LearningFigures StagedLabelLearner::learning() const {
 
 const Resumption& StagedLabelLearner::resumption() const {
   static const Resumption anew;
-  return lasting_ != nullptr ? lasting_->resumption() : anew;
+  return recovery_ != nullptr ? recovery_->resumption() : anew;
 }
 
 absl::Status StagedLabelLearner::CheckPicture(const PicturePair& pair) const {
@@ -355,7 +354,7 @@ std::vector<float> StagedLabelLearner::ValuesOf(const PicturePair& pair) const {
 }
 
 bool StagedLabelLearner::IsHeld() const {
-  return frozen_ || (lasting_ != nullptr && lasting_->safe().gave_up());
+  return frozen_ || (recovery_ != nullptr && recovery_->gave_up());
 }
 
 }  // namespace millrace::pipeline

@@ -28,8 +28,8 @@
 #include "pipeline/plan/cuts.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/planner/layer_profile.h"
-#include "pipeline/recovery/lasting_learning.h"
-#include "pipeline/recovery/state_collector.h"
+#include "pipeline/recovery/recovery.h"
+#include "pipeline/recovery/snapshot_collector.h"
 #include "pipeline/stages/network_run.h"
 #include "pipeline/stages/newest_values.h"
 
@@ -123,7 +123,7 @@ class StagedLabelLearner final : public Learner {
   [[nodiscard]] absl::Status Start(OnPrediction on_prediction);
   [[nodiscard]] absl::Status StartRun(Phases phases);
   [[nodiscard]] StagedNetwork::Options NetworkOptions();
-  [[nodiscard]] LastingLearning::Options LastingOptions() const;
+  [[nodiscard]] Recovery::Options RecoveryOptions() const;
   [[nodiscard]] OnPrediction Publisher(OnPrediction on_prediction);
   [[nodiscard]] OnLabelScore ScoreTaker();
   [[nodiscard]] absl::Status CheckPicture(const PicturePair& pair) const;
@@ -144,8 +144,8 @@ class StagedLabelLearner final : public Learner {
   std::shared_ptr<const LearnerDescription> description_;
   std::unique_ptr<LateLabels> labels_;
   std::unique_ptr<LabelJudge> judge_;
-  std::unique_ptr<LastingLearning> lasting_;  // Null: diverged weights are not restored.
-  std::unique_ptr<StateCollector> copies_;    // Null: copies are off.
+  std::unique_ptr<Recovery> recovery_;         // Null: diverged weights are not restored.
+  std::unique_ptr<SnapshotCollector> copies_;  // Null: copies are off.
 
   // Self-synchronized.
   std::atomic<bool> frozen_ = false;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/decisions/divergence_guard.h"
+#include "pipeline/decisions/divergence_detector.h"
 #include "pipeline/decisions/sample_label.h"
 #include "pipeline/learner/learner_options.h"
 

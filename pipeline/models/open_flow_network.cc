@@ -15,7 +15,7 @@
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/nn/stage.h"
-#include "pipeline/nn/stage_buffers.h"
+#include "pipeline/nn/tensor_snapshot.h"
 #include "pipeline/nn/torchscript_chain.h"
 #include "pipeline/nn/unit_layers.h"
 #include "pipeline/nn/weights_file.h"
@@ -36,7 +36,7 @@ absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options
                  int height) {
   const at::NoGradGuard no_graph;
   const Stage whole = WholeChain(chain);
-  const TensorValues found(whole.buffers());
+  const TensorSnapshot found(whole.buffers());
   const auto refused = [&](const std::string& why) {
     return absl::InvalidArgumentError(absl::StrCat(options.name, " cannot be used: ", why));
   };
@@ -47,7 +47,7 @@ absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options
     return refused(absl::StrCat("it fails on a pair of pictures, of 6 channels, ", width, "x",
                                 height, ": ", CauseLine(e.what())));
   }
-  found.PutInto(whole.buffers());
+  found.Restore(whole.buffers());
   const std::vector<std::int64_t> needed = {PairCount(options.pairs), kFlowValues, height, width};
   if (made.sizes().vec() == needed && made.scalar_type() == at::kFloat) return absl::OkStatus();
   return refused(absl::StrCat("it makes [", absl::StrJoin(made.sizes(), ", "), "] of ",

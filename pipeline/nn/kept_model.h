@@ -1,13 +1,13 @@
 // A scope guard for trial runs of a model: the destructor restores its state.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
 #include "pipeline/nn/layer.h"
+#include "pipeline/nn/tensor_snapshot.h"
 
 namespace millrace::pipeline {
 
@@ -23,13 +23,9 @@ class KeptModel {
   KeptModel& operator=(const KeptModel&) = delete;
 
  private:
-  struct Kept {
-    at::Tensor tensor;
-    at::Tensor value;
-    at::Tensor gradient;
-  };
-
-  std::vector<Kept> tensors_;
+  std::vector<at::Tensor> tensors_;    // Parameters and buffers.
+  std::vector<at::Tensor> gradients_;  // Of each; undefined for a buffer.
+  TensorSnapshot values_;
   at::Generator generator_;
   at::Tensor generator_state_;
 };

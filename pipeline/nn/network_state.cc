@@ -1,10 +1,28 @@
 #include "pipeline/nn/network_state.h"
 
 #include <algorithm>
+#include <string>
 
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "pipeline/nn/tensor_snapshot.h"
 #include "pipeline/ops/finite.h"
 
 namespace millrace::pipeline {
+
+LayerState ValuesOf(const Layer& layer) {
+  return {.parameters = CopiesOnHost(layer.parameters()), .buffers = CopiesOnHost(layer.buffers())};
+}
+
+void RestoreValues(const std::vector<LayerState>& layers, const LayerChain& chain) {
+  MILLRACE_CHECK(layers.size() == chain.layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Layer& layer = *chain.layers[i];
+    const std::string name = absl::StrCat("layer \"", layer.name(), "\", ");
+    RestoreValues(layers[i].parameters, layer.parameters(), name + "parameter");
+    RestoreValues(layers[i].buffers, layer.buffers(), name + "buffer");
+  }
+}
 
 bool AllFinite(const NetworkState& state) {
   return std::all_of(state.layers.begin(), state.layers.end(), [](const LayerState& layer) {

@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "pipeline/nn/layer.h"
 #include "pipeline/optim/optimizer.h"
 
 namespace millrace::pipeline {
@@ -26,6 +27,13 @@ struct NetworkState {
   /// In the order of the chain.
   std::vector<LayerState> layers = {};
 };
+
+/// Copies of the layer's parameters and buffers, on the CPU, without an optimizer state.
+[[nodiscard]] LayerState ValuesOf(const Layer& layer);
+
+/// Sets the chain's parameters and buffers to these values, as RestoreValues() of tensors.
+/// REQUIRES: no thread uses the chain; `layers` has the chain's layers.
+void RestoreValues(const std::vector<LayerState>& layers, const LayerChain& chain);
 
 /// Whether all values are finite, so that the state may be restored.
 [[nodiscard]] bool AllFinite(const NetworkState& state);

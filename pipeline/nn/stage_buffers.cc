@@ -3,39 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <ATen/ops/clone.h>
-#include <ATen/ops/where.h>
-
-#include "base/check.h"
 #include "pipeline/ops/finite.h"
 
 namespace millrace::pipeline {
-
-void TensorValues::Take(const std::vector<at::Tensor>& tensors) {
-  values_.resize(tensors.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const at::Tensor from = tensors[i].detach();
-    if (values_[i].defined() && values_[i].sizes() == from.sizes()) {
-      values_[i].copy_(from);
-    } else {
-      values_[i] = from.clone();
-    }
-  }
-}
-
-void TensorValues::PutInto(const std::vector<at::Tensor>& tensors) const {
-  MILLRACE_CHECK(tensors.size() == values_.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].variable_data().copy_(values_[i]);
-}
-
-void TensorValues::PutIntoUnless(const at::Tensor& flag,
-                                 const std::vector<at::Tensor>& tensors) const {
-  MILLRACE_CHECK(tensors.size() == values_.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const at::Tensor now = tensors[i].variable_data();
-    now.copy_(at::where(flag, now, values_[i]));
-  }
-}
 
 StageBuffers::StageBuffers(const Stage& stage, bool by_pattern)
     : stage_(stage), any_(!stage.buffers().empty()), by_pattern_(by_pattern) {}
@@ -50,22 +20,22 @@ Tensors StageBuffers::First(Forward forward) {
 
 Tensors StageBuffers::Gather(Forward forward) {
   const std::vector<at::Tensor> before = buffers();
-  const TensorValues found(before);
+  const TensorSnapshot found(before);
   Tensors outputs;
   {
     const BatchStatistics::Gathering gathering(statistics_, before);
     outputs = forward();
   }
-  to_commit_ = TensorValues(buffers());
+  to_commit_ = TensorSnapshot(buffers());
   moved_ = true;
-  found.PutInto(buffers());
+  found.Restore(buffers());
   return outputs;
 }
 
 void StageBuffers::Commit() {
   if (!std::exchange(moved_, false)) return;
   Move([&] {
-    to_commit_.PutInto(buffers());
+    to_commit_.Restore(buffers());
     statistics_.Commit();
   });
 }
@@ -79,9 +49,9 @@ void StageBuffers::Move(absl::FunctionRef<void()> by) {
                 return a.is_alias_of(b);
               });
   if (!moved.front().device().is_cpu()) {
-    before_.PutIntoUnless(FiniteFlag(moved), moved);
+    before_.RestoreUnless(FiniteFlag(moved), moved);
   } else if (!AllFinite(moved)) {
-    before_.PutInto(moved);
+    before_.Restore(moved);
   }
 }
 

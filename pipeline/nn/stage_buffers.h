@@ -9,25 +9,9 @@
 #include "absl/functional/function_ref.h"
 #include "pipeline/nn/batch_statistics.h"
 #include "pipeline/nn/stage.h"
+#include "pipeline/nn/tensor_snapshot.h"
 
 namespace millrace::pipeline {
-
-/// Saved values of tensors, to be restored.
-class TensorValues {
- public:
-  TensorValues() = default;
-  explicit TensorValues(const std::vector<at::Tensor>& tensors) { Take(tensors); }
-  /// Saves these values instead. Allocates no memory if the shapes are the same as before.
-  void Take(const std::vector<at::Tensor>& tensors);
-  /// Restores the values into the same tensors, or into others of the same shapes, invisibly to
-  /// autograd.
-  void PutInto(const std::vector<at::Tensor>& tensors) const;
-  /// The same, if `flag`, a scalar of bool on their device, is false.
-  void PutIntoUnless(const at::Tensor& flag, const std::vector<at::Tensor>& tensors) const;
-
- private:
-  std::vector<at::Tensor> values_;
-};
 
 /// The buffers of one stage. Not thread-safe.
 class StageBuffers {
@@ -53,14 +37,14 @@ class StageBuffers {
   class Unmoved {
    public:
     explicit Unmoved(const StageBuffers& buffers) : buffers_(buffers), found_(buffers.buffers()) {}
-    ~Unmoved() { found_.PutInto(buffers_.buffers()); }
+    ~Unmoved() { found_.Restore(buffers_.buffers()); }
 
     Unmoved(const Unmoved&) = delete;
     Unmoved& operator=(const Unmoved&) = delete;
 
    private:
     const StageBuffers& buffers_;
-    const TensorValues found_;
+    const TensorSnapshot found_;
   };
 
  private:
@@ -75,9 +59,9 @@ class StageBuffers {
   // For the samples since the last Commit(), if by pattern.
   bool moved_ = false;
   bool replaced_ = false;  // A forward replaced a buffer by another tensor.
-  TensorValues to_commit_;
+  TensorSnapshot to_commit_;
   BatchStatistics statistics_;
-  TensorValues before_;  // The values before the update.
+  TensorSnapshot before_;  // The values before the update.
 };
 
 }  // namespace millrace::pipeline

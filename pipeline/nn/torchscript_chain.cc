@@ -67,7 +67,7 @@ class TorchScriptLayer final : public Layer {
 };
 
 // Four billion weights.
-constexpr std::uint64_t kMostModelBytes = std::uint64_t{16} << 30;
+constexpr std::uint64_t kMaxModelBytes = std::uint64_t{16} << 30;
 
 absl::Status Unusable(const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(path, " cannot be used: ", why));
@@ -98,7 +98,7 @@ absl::StatusOr<torch::jit::Module> Decode(const std::string& path, std::string b
 }
 
 absl::StatusOr<torch::jit::Module> LoadModule(const std::string& path) {
-  absl::StatusOr<std::string> bytes = ReadFile(path, kMostModelBytes);
+  absl::StatusOr<std::string> bytes = ReadFile(path, kMaxModelBytes);
   if (absl::IsNotFound(bytes.status())) return Missing(path);
   if (!bytes.ok()) return bytes.status();
   try {

@@ -67,7 +67,7 @@ absl::Status CheckTensors(const std::string& path, const NamedTensors& found,
 }
 
 // The maximum size of a file of these tensors: their values, names and some overhead.
-std::uint64_t MostBytesOf(const NamedTensors& tensors) {
+std::uint64_t MaxBytesOf(const NamedTensors& tensors) {
   constexpr std::uint64_t kOfAny = 1 << 20;
   constexpr std::uint64_t kAroundEach = 4096;
   std::uint64_t bytes = kOfAny;
@@ -83,7 +83,7 @@ absl::StatusOr<std::string> BytesOf(const std::string& path, const NamedTensors&
                                             "`"));
   }
   MILLRACE_RETURN_IF_ERROR(NamingFile(file.status(), path));
-  const std::uint64_t most = MostBytesOf(needed);
+  const std::uint64_t most = MaxBytesOf(needed);
   if (static_cast<std::uint64_t>(file->info().st_size) > most) {
     return Foreign(path, absl::StrCat("it has ", file->info().st_size, " bytes where at most ",
                                       most, " are needed"));

@@ -7,14 +7,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
-#include "base/check.h"
 #include "base/status.h"
+#include "pipeline/checkpoint/checkpoint_facts.h"
 #include "pipeline/labels/label_networks.h"
 #include "pipeline/models/open_flow_network.h"
-#include "pipeline/nn/stage_buffers.h"
+#include "pipeline/nn/network_state.h"
 #include "pipeline/nn/weights_file.h"
 #include "pipeline/recovery/checkpoints.h"
-#include "pipeline/recovery/lasting_learning.h"
 #include "pipeline/tensor_files/tensor_file.h"
 
 namespace millrace::pipeline {
@@ -37,14 +36,10 @@ absl::StatusOr<std::string> LoadCheckpoint(const ExportOptions& options, const L
         folder, " holds no checkpoint that is whole; name a stream's own folder, FOLDER/NAME"));
   }
   if (options.labels) {
-    MILLRACE_RETURN_IF_ERROR(CheckTask(*found.newest, found.folder, TaskInWords(*options.labels)));
+    MILLRACE_RETURN_IF_ERROR(
+        CheckTask(ReadFacts(found.newest->facts), found.folder, TaskInWords(*options.labels)));
   }
-  const std::vector<LayerState>& layers = found.newest->network.layers;
-  MILLRACE_CHECK(layers.size() == chain.layers.size());
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    TensorValues(layers[i].parameters).PutInto(chain.layers[i]->parameters());
-    TensorValues(layers[i].buffers).PutInto(chain.layers[i]->buffers());
-  }
+  RestoreValues(found.newest->network.layers, chain);
   return found.folder;
 }
 

@@ -143,7 +143,7 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
     if (summary.first.frames == 0) summary.first = summary.last;
     if (on_progress) on_progress(summary.last);
   }
-  summary.skipped_updates = optimizer.skipped();
+  summary.skipped_updates = optimizer.counts().skipped;
   MILLRACE_RETURN_IF_ERROR(SaveWeights(network, options.output));
   return summary;
 }

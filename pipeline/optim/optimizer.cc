@@ -26,7 +26,7 @@ namespace {
 // (2^24, where adding no longer changes a float32). Adam's means are means of gradients, and stay
 // below them after bias correction. AdamW's decay multiplies a weight by at most 2^20. Values are
 // float32 or wider.
-constexpr int kMostExponent = 60;
+constexpr int kMaxExponent = 60;
 
 // Fused kernels walk through memory in order, so gradients and states must have their parameter's
 // layout and device. Tensors from a file may not have them, and neither may gradients.
@@ -99,8 +99,8 @@ void Optimizer::Gather() {
 OptimizerState Optimizer::state() {
   OptimizerState state{.of_parameters = std::vector<std::vector<at::Tensor>>(parameters_.size())};
   if (device_) skipped_ = device_->refusals();
-  state.skipped = skipped_;
-  state.updates = device_ ? steps_on_device_ - skipped_ : updates_.load();
+  state.counts = counts();
+  if (device_) state.counts.updates = steps_on_device_ - skipped_;
   for (const std::vector<at::Tensor>* list : Lists()) {
     for (std::size_t i = 0; i < list->size(); ++i) state.of_parameters[i].push_back((*list)[i]);
   }
@@ -116,16 +116,16 @@ void Optimizer::set_state(const OptimizerState& state) {
     }
     ++kind;
   }
-  updates_ = state.updates;
-  skipped_ = state.skipped;
-  steps_on_device_ = state.updates + state.skipped;
-  if (device_) device_->set_refusals(state.skipped);
+  updates_ = state.counts.updates;
+  skipped_ = state.counts.skipped;
+  steps_on_device_ = updates_ + skipped_;
+  if (device_) device_->set_refusals(skipped_);
 }
 
 double Optimizer::learning_rate() const {
   const double rate = options_.learning_rate * rate_scale_;
   if (options_.pipemare_steps == 0) return rate;
-  const double done = static_cast<double>(updates()) / static_cast<double>(options_.pipemare_steps);
+  const double done = static_cast<double>(updates_) / static_cast<double>(options_.pipemare_steps);
   return rate / std::pow(std::max(1, delay_), 1 - std::min(done, 1.0));
 }
 
@@ -141,7 +141,7 @@ void Optimizer::StepOnDevice() {
   const at::NoGradGuard no_graph;
   Gather();
   if (batch_.gradients.empty()) return;
-  device_->Judge(batch_.gradients, batch_.values, kMostExponent);
+  device_->Judge(batch_.gradients, batch_.values, kMaxExponent);
   if (options_.clip_norm > 0) ClipOnDevice(batch_.gradients, options_.clip_norm);
   ApplyOnDevice(batch_, *device_);
   at::_foreach_zero_(batch_.gradients);
@@ -156,7 +156,7 @@ bool Optimizer::Step() {
   const at::NoGradGuard no_graph;
   Gather();
   const bool usable =
-      AllBelow(batch_.gradients, kMostExponent) && AllBelow(batch_.values, kMostExponent);
+      AllBelow(batch_.gradients, kMaxExponent) && AllBelow(batch_.values, kMaxExponent);
   const bool any = !batch_.gradients.empty();
   if (usable && any) {
     if (options_.clip_norm > 0) ClipByNorm(batch_.gradients, options_.clip_norm);

@@ -14,12 +14,25 @@
 
 namespace millrace::pipeline {
 
+/// The steps of an optimizer.
+///
+/// On the CPU the counts are final when Optimizer::Step() returns. On a GPU the host does not know
+/// yet whether the GPU refused a step: the counts take it for an update. Optimizer::state() asks
+/// the GPU. Its counts are final for all steps that the GPU had finished, and so is
+/// Optimizer::counts() from then on, except that `updates` never decreases: it stays until later
+/// steps make up for the refused ones.
+struct OptimizerCounts {
+  /// Steps that changed the parameters.
+  std::int64_t updates = 0;
+  /// Steps that were refused.
+  std::int64_t skipped = 0;
+};
+
 /// The state that an optimizer keeps between updates.
 struct OptimizerState {
   /// Per parameter, in order: the tensors that this kind of optimizer keeps. Not copies.
   std::vector<std::vector<at::Tensor>> of_parameters = {};
-  std::int64_t updates = 0;
-  std::int64_t skipped = 0;
+  OptimizerCounts counts = {};
 };
 
 /// An optimizer for a fixed list of parameters, which it changes in place. Updates leave autograd's
@@ -28,7 +41,7 @@ struct OptimizerState {
 ///
 /// On a GPU a step runs without waiting for the host, and the host does not wait for it.
 ///
-/// Not thread-safe, except updates() and skipped(). Shares the parameters with their layers, which
+/// Not thread-safe, except counts(). Shares the parameters with their layers, which
 /// may be destroyed first.
 class Optimizer {
  public:
@@ -66,10 +79,10 @@ class Optimizer {
   /// For the next update.
   [[nodiscard]] double learning_rate() const;
 
-  /// Steps that updated, and steps that did not. On a GPU, skipped() is as of the last state(),
-  /// which queries the GPU; updates() counts all later steps as updates. Neither ever decreases.
-  [[nodiscard]] std::int64_t updates() const { return updates_; }
-  [[nodiscard]] std::int64_t skipped() const { return skipped_; }
+  /// The counts so far. They never decrease; on a GPU they lag (OptimizerCounts).
+  [[nodiscard]] OptimizerCounts counts() const {
+    return {.updates = updates_, .skipped = skipped_};
+  }
 
  protected:
   /// The parameters that have gradients.

@@ -55,7 +55,7 @@ struct Use {
   double overhead = kOverhead;  // For everything except weights.
 };
 
-// The number that SafeLearning keeps.
+// The number that Recovery keeps.
 double Unproven(int window, int copy_every) { return window / std::max(copy_every, 1) + 3; }
 
 double KeptBy(const OptimizerOptions& optimizer) {

@@ -18,7 +18,7 @@
 #include "pipeline/nn/weights_file.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/recovery/checkpoints.h"
-#include "pipeline/recovery/lasting_learning.h"
+#include "pipeline/recovery/recovery.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/staged_network.h"
 
@@ -68,10 +68,10 @@ void TryCut(const LearnerOptions& options, const LayerChain& chain, Problems& pr
       problems);
 }
 
-void TryCheckpoints(const LastingLearning::Options& lasting, const LayerChain& chain,
+void TryCheckpoints(const Recovery::Options& recovery, const LayerChain& chain,
                     Problems& problems) {
   Holds(
-      LearnerPart::kCheckpoints, [&] { return LastingLearning::Try(lasting, chain); }, problems);
+      LearnerPart::kCheckpoints, [&] { return Recovery::Try(recovery, chain); }, problems);
 }
 
 absl::Status TryWeights(const std::string& weights, LayerChain& chain) {

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 // An upper bound for the file of a stage: every number of the network, and two of the optimizer for
 // each, in the widest format; names; counts.
-std::uint64_t MostBytesOf(const std::vector<LayerShape>& layers) {
+std::uint64_t MaxBytesOf(const std::vector<LayerShape>& layers) {
   constexpr double kOfNumber = 3 * sizeof(double);
   constexpr double kAround = 16 << 20;
   double bytes = kAround;
@@ -80,8 +80,8 @@ SafeTensors TensorsOf(const std::vector<LayerState>& layers, int first, int end)
       AddAll(layer, absl::StrCat("optimizer.", i).c_str(), optimizer.of_parameters[i],
              file.tensors);
     }
-    file.metadata[absl::StrCat(layer, ".updates")] = absl::StrCat(optimizer.updates);
-    file.metadata[absl::StrCat(layer, ".skipped")] = absl::StrCat(optimizer.skipped);
+    file.metadata[absl::StrCat(layer, ".updates")] = absl::StrCat(optimizer.counts.updates);
+    file.metadata[absl::StrCat(layer, ".skipped")] = absl::StrCat(optimizer.counts.skipped);
   }
   return file;
 }
@@ -102,10 +102,11 @@ std::int64_t TakeNumber(const SafeTensors& file, const std::string& name) {
 
 // The caller must check the shapes against the manifest.
 LayerState LayerOf(const SafeTensors& file, int layer) {
-  LayerState state{.parameters = Take(file, layer, "parameter"),
-                   .buffers = Take(file, layer, "buffer"),
-                   .optimizer = {.updates = TakeNumber(file, absl::StrCat(layer, ".updates")),
-                                 .skipped = TakeNumber(file, absl::StrCat(layer, ".skipped"))}};
+  LayerState state{
+      .parameters = Take(file, layer, "parameter"),
+      .buffers = Take(file, layer, "buffer"),
+      .optimizer = {.counts = {.updates = TakeNumber(file, absl::StrCat(layer, ".updates")),
+                               .skipped = TakeNumber(file, absl::StrCat(layer, ".skipped"))}}};
   for (std::size_t i = 0; i < state.parameters.size(); ++i) {
     state.optimizer.of_parameters.push_back(
         Take(file, layer, absl::StrCat("optimizer.", i).c_str()));
@@ -216,7 +217,7 @@ absl::StatusOr<Checkpoint> Checkpoints::ReadOne(const std::string& folder) const
                         .score = manifest.score,
                         .facts = manifest.facts};
   for (const StageFile& file : manifest.stages) {
-    if (file.bytes > MostBytesOf(layers_)) {
+    if (file.bytes > MaxBytesOf(layers_)) {
       return absl::DataLossError(absl::StrCat("the manifest of ", folder, " says that ", file.name,
                                               " has ", file.bytes,
                                               " bytes: the whole network has fewer"));
@@ -268,7 +269,7 @@ void Checkpoints::SetRefusedAside(Found& found) const {
   if (found.damaged.empty()) return;
   const std::string name = AsideName(kDamaged);
   const absl::Status moved = SetAside(options_.folder, found.damaged, name);
-  if (moved.ok()) PruneAside(options_.folder, kDamaged, kMostAside);
+  if (moved.ok()) PruneAside(options_.folder, kDamaged, kMaxAside);
   absl::Status& last = *std::find_if(found.refused.rbegin(), found.refused.rend(),
                                      [](const absl::Status& one) { return absl::IsDataLoss(one); });
   const std::string where = moved.ok() ? absl::StrCat("set aside in ", options_.folder, "/", name)

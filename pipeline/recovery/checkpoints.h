@@ -77,7 +77,7 @@ class Checkpoints {
     std::vector<std::string> damaged = {};
   };
   /// The number of folders with damaged checkpoints to keep, newest first.
-  static constexpr std::size_t kMostAside = 3;
+  static constexpr std::size_t kMaxAside = 3;
 
   /// The newest checkpoint that is complete and intact. Fails with FAILED_PRECONDITION if it
   /// belongs to another network or version, naming the difference; the user must decide whether to
@@ -86,7 +86,7 @@ class Checkpoints {
 
   /// Moves the damaged checkpoints of Read() into a folder `damaged-` with the time, where no new
   /// one can overwrite them. Adds this to the last of them in `found.refused`. Removes older such
-  /// folders, except kMostAside and those with a kept checkpoint. A checkpoint that cannot be moved
+  /// folders, except kMaxAside and those with a kept checkpoint. A checkpoint that cannot be moved
   /// stays in place.
   void SetRefusedAside(Found& found) const;
 

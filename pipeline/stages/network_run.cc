@@ -13,7 +13,7 @@
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/device/device_streams.h"
-#include "pipeline/nn/stage_buffers.h"
+#include "pipeline/nn/tensor_snapshot.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/stages/cost_profile.h"
 
@@ -53,9 +53,9 @@ void PrepareWorker(int device, int threads) {
 
 absl::Status TryStages(const FirstInput& first, const std::string& schedule, CheckOutput check) {
   const Stage whole = WholeChain(first.chain);
-  const TensorValues found(whole.buffers());
+  const TensorSnapshot found(whole.buffers());
   absl::Status tried = GoThrough(first, schedule == "local", check);
-  found.PutInto(whole.buffers());
+  found.Restore(whole.buffers());
   return tried;
 }
 

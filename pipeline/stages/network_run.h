@@ -87,7 +87,7 @@ class NetworkRun {
   [[nodiscard]] absl::Status AwaitRoom() { return engine_->AwaitRoom(); }
 
   /// Finishes all admitted samples, calls `while_idle`, and continues with the next sample.
-  /// `while_idle` may call StagedNetwork::Restore(). Fails as Drain().
+  /// `while_idle` may call NetworkStore::Restore(). Fails as Drain().
   absl::Status Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle);
 
   /// Finishes all admitted samples, and continues with another plan, cuts and costs for the gate.

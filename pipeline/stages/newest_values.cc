@@ -3,7 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
-#include "pipeline/nn/network_values.h"
+#include "pipeline/nn/network_state.h"
 
 namespace millrace::pipeline {
 
@@ -11,18 +11,18 @@ void NewestValues::Ask(const StagedNetwork& learning,
                        const std::function<void(std::int64_t updates)>& ask) {
   const MutexLock lock(mu_);
   at::set_num_threads(threads_);
-  StagedNetwork::Values newest;
+  NetworkStore::Values newest;
   copier_.Do([&] {
     const at::NoGradGuard no_graph;
-    newest = learning.Newest();
+    newest = learning.store().Newest();
   });
-  PutValues(newest.layers, asked_);
+  RestoreValues(newest.layers, asked_);
   ask(newest.updates);
 }
 
 void NewestValues::Put(const std::vector<LayerState>& values) {
   const MutexLock lock(mu_);
-  PutValues(values, asked_);
+  RestoreValues(values, asked_);
 }
 
 }  // namespace millrace::pipeline

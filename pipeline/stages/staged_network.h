@@ -9,20 +9,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
-#include "absl/base/thread_annotations.h"
-#include "base/mutex.h"
-#include "pipeline/device/stage_devices.h"
 #include "pipeline/engine/stage_time_counters.h"
 #include "pipeline/nn/layer.h"
-#include "pipeline/nn/network_state.h"
-#include "pipeline/nn/stage.h"
 #include "pipeline/optim/optimizer.h"
 #include "pipeline/plan/cuts.h"
 #include "pipeline/plan/past_operation.h"
@@ -30,13 +24,10 @@
 #include "pipeline/plan/stage_time.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/judge.h"
+#include "pipeline/stages/network_store.h"
 #include "pipeline/stages/stage_runner.h"
-#include "pipeline/stages/stage_values.h"
 
 namespace millrace::pipeline {
-
-/// The stages that `cuts` makes of `chain`, in order. REQUIRES: CheckCuts() is OK.
-[[nodiscard]] std::vector<Stage> CutIntoStages(const LayerChain& chain, const Cuts& cuts);
 
 /// The shape that a schedule needs: the number of stages, and the skips that cross a whole stage.
 [[nodiscard]] PipelineShape ShapeOf(const LayerChain& chain, const Cuts& cuts);
@@ -85,16 +76,12 @@ class StagedNetwork {
   /// and optimizer states; discards gradients that no update has applied. REQUIRES: the engine is
   /// drained; `plan` is for the same shape.
   void Switch(Plan plan, std::int64_t first_sample) {
-    Switch(std::move(plan), first_sample, cuts_);
+    Switch(std::move(plan), first_sample, cuts());
   }
 
-  /// The same with other cuts. Every layer keeps its weights and its optimizer state bit for bit.
-  /// The update count of a stage becomes the maximum of its layers' counts. Layers move to the
-  /// devices of their new stages. REQUIRES: the plan is for ShapeOf(chain, cuts). Other cuts
-  /// require that stages have no learning rates of their own; another number of stages requires one
-  /// device for all.
-  void Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts)
-      ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
+  /// The same with other cuts, as NetworkStore::Cut(). REQUIRES: the plan is for ShapeOf(chain,
+  /// cuts).
+  void Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts);
 
   /// Puts a sample's input into the rings of the first stage and of stages with a loss; for
   /// Engine::Admit(). On GPUs it copies in the calling thread's current streams, and
@@ -109,28 +96,10 @@ class StagedNetwork {
   /// a StepError with the code of FailureOf() (device_failure.h).
   bool Run(const Step& step);
 
-  /// A copy of the learned state of `stage` (from 1), layer by layer, in the CPU's memory. Call it
-  /// on the thread that updates the stage, between its operations, such as in `on_update`; or while
-  /// no operation runs. REQUIRES: the stage's forwards run on the same thread.
-  [[nodiscard]] std::vector<LayerState> Save(int stage) const ABSL_LOCKS_EXCLUDED(mu_);
-
-  /// The same for all stages. REQUIRES: no operation runs.
-  [[nodiscard]] std::vector<LayerState> Save() const ABSL_LOCKS_EXCLUDED(mu_);
-
-  struct Values {
-    /// Without optimizer states.
-    std::vector<LayerState> layers;
-    /// The update count of the last stage.
-    std::int64_t updates = 0;
-  };
-  /// A copy of every layer's current parameters and buffers, also while operations run. Each
-  /// stage's are its newest, so one stage may have learned from a sample more than another. A stage
-  /// waits at most for the copy of its own layers. Thread-safe.
-  [[nodiscard]] Values Newest() const ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
-
-  /// Restores a state from Save(), bit for bit, for any former cuts. Update counts never decrease.
-  /// REQUIRES: Switch() was the last call and no operation runs; `layers` has the chain's layers.
-  void Restore(const std::vector<LayerState>& layers) ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
+  /// The learned state, to copy it at any time and to restore it. REQUIRES for Restore(): Switch()
+  /// was the last call and no operation runs.
+  [[nodiscard]] NetworkStore& store() { return store_; }
+  [[nodiscard]] const NetworkStore& store() const { return store_; }
 
   /// Multiplies the learning rates of all stages by `scale`, from their next update on.
   /// Thread-safe.
@@ -139,69 +108,42 @@ class StagedNetwork {
 
   /// The number of gradients that were not finite, or updates refused (Optimizer::Step()). Such a
   /// stage and the stages before it learned nothing. On a GPU every stage that refused counts, as
-  /// of the last Save(). Thread-safe.
-  [[nodiscard]] std::int64_t gradients_not_finite() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// of the last NetworkStore::Save() (OptimizerCounts). Thread-safe.
+  [[nodiscard]] std::int64_t gradients_not_finite() const { return store_.gradients_not_finite(); }
 
   /// Per stage on a GPU, in order: why its operations run eagerly. Empty if they are captured, or
   /// will be. For the thread that calls Switch().
   [[nodiscard]] std::vector<std::string> why_not_captured() const;
 
   /// The current state. Call these on a stage's thread, or while no operation runs.
-  [[nodiscard]] int stage_count() const { return static_cast<int>(stages_.size()); }
-  [[nodiscard]] const Cuts& cuts() const { return cuts_; }
+  [[nodiscard]] int stage_count() const { return store_.stage_count(); }
+  [[nodiscard]] const Cuts& cuts() const { return store_.cuts(); }
   [[nodiscard]] const Plan& plan() const { return at_work_->plan; }
 
-  /// The number of updates of each stage so far, in order.
-  [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// The number of updates of each stage so far, in order. Thread-safe.
+  [[nodiscard]] std::vector<std::int64_t> updates() const { return store_.updates(); }
 
   /// Returns a function that counts the operations' times for worked(). The network outlives it.
   [[nodiscard]] ObserveOperation Observer();
 
   /// See Learner::worked(). Only observed operations count. Thread-safe.
-  [[nodiscard]] std::vector<StageTime> worked() const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::vector<StageTime> worked() const;
 
  private:
-  [[nodiscard]] at::Device DeviceOf(std::size_t stage) const {
-    return DeviceOfStage(devices_, static_cast<int>(stage) + 1);
-  }
-  [[nodiscard]] std::int64_t RefusedOnGpus() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Waits for the calling thread's own work, which is not in the stages' streams.
-  void AwaitDevices() const;
-  void Cut(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CutAgain(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The optimizer state of every layer, independent of the cuts, and its inverse.
-  [[nodiscard]] std::vector<OptimizerState> OptimizerStates(std::size_t stage) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void SetOptimizerStates(std::span<const OptimizerState> of_layers)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Begin(Plan plan, std::int64_t first_sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Begin(Plan plan, std::int64_t first_sample);
 
   // Constant after construction.
-  const LayerChain& chain_;
   const Judge judge_;
   const Judge local_judge_;
   const std::uint64_t seed_;
-  const OptimizerOptions optimizer_;
-  const std::vector<double> learning_rates_;
-  const std::vector<at::Device> devices_;
   const bool captures_;
   const std::function<at::Tensor(const at::Tensor&)> read_;
   const std::function<void(const Step&)> on_update_;
 
   std::atomic<double> rate_scale_ = 1;
-  std::atomic<std::int64_t> gradients_not_finite_ = 0;
   StageTimeCounters times_;
-
-  // Only Switch() changes these, while no operation runs. The plan orders accesses to their
-  // contents.
-  mutable Mutex cut_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Between Switch(), Restore() and Newest().
-  Cuts cuts_;
-  std::vector<Stage> stages_;
-  std::vector<std::unique_ptr<StageValues>> values_;  // Per stage.
-  mutable Mutex mu_;  // Between Switch() and updates(). Locked after a StageValues.
-  std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
-  // The part of the optimizers' counts that came with a restored state or twice by new cuts.
-  std::int64_t refused_elsewhere_ ABSL_GUARDED_BY(mu_) = 0;
+  const bool on_cpu_;  // Only then operations are timed.
+  NetworkStore store_;
 
   // For one plan. Runners use the members above.
   std::unique_ptr<PlanAtWork> at_work_;

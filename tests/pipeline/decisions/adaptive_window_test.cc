@@ -42,7 +42,7 @@ class AdaptiveWindowOnNoise : public ::testing::TestWithParam<double> {};
 TEST_P(AdaptiveWindowOnNoise, TakesNoiseForAChangeAtMostOnceInTenThousand) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Losses losses(seed, GetParam());
-    AdaptiveWindow window({});
+    AdaptiveWindow window;
     int alarms = 0;
     for (int i = 0; i < 10000; ++i) alarms += window.Add(losses.Next(0.8)) ? 1 : 0;
     EXPECT_LE(alarms, 1) << "seed " << seed;
@@ -52,7 +52,7 @@ TEST_P(AdaptiveWindowOnNoise, TakesNoiseForAChangeAtMostOnceInTenThousand) {
 TEST_P(AdaptiveWindowOnNoise, SeesAChangeWithinTwoHundredValues) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Losses losses(seed, GetParam());
-    AdaptiveWindow window({});
+    AdaptiveWindow window;
     for (int i = 0; i < 2000; ++i) static_cast<void>(window.Add(losses.Next(0.6)));
     const int delay = DelayOf(
         window, [&] { return losses.Next(0.9); }, 200);
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Correlations, AdaptiveWindowOnNoise, ::testing::Values(
 
 TEST(AdaptiveWindowTest, ForgetsWhatWasBeforeAChange) {
   Losses losses(1, 0.5);
-  AdaptiveWindow window({});
+  AdaptiveWindow window;
   for (int i = 0; i < 4000; ++i) static_cast<void>(window.Add(losses.Next(0.4)));
   EXPECT_EQ(window.width(), 4000);
   for (int i = 0; i < 1000; ++i) static_cast<void>(window.Add(losses.Next(0.9)));
@@ -77,7 +77,7 @@ TEST(AdaptiveWindowTest, ForgetsWhatWasBeforeAChange) {
 
 TEST(AdaptiveWindowTest, SaysFromWhatToWhat) {
   Losses losses(2, 0);
-  AdaptiveWindow window({});
+  AdaptiveWindow window;
   for (int i = 0; i < 1000; ++i) static_cast<void>(window.Add(losses.Next(0.9)));
   std::optional<AdaptiveWindow::Change> change;
   for (int i = 0; i < 200 && !change; ++i) change = window.Add(losses.Next(0.5));
@@ -90,7 +90,7 @@ TEST(AdaptiveWindowTest, SaysFromWhatToWhat) {
 TEST(AdaptiveWindowTest, KeepsTheMeanOfItsValues) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(0, 1);
-  AdaptiveWindow window({});
+  AdaptiveWindow window;
   std::vector<double> values;
   for (int i = 0; i < 5000; ++i) {
     values.push_back(uniform(random) + (i > 2500 ? 1 : 0));
@@ -102,7 +102,7 @@ TEST(AdaptiveWindowTest, KeepsTheMeanOfItsValues) {
 }
 
 TEST(AdaptiveWindowTest, AStepOfConstantsIsAChange) {
-  AdaptiveWindow window({});
+  AdaptiveWindow window;
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(window.Add(1));
   EXPECT_GT(DelayOf(
                 window, [] { return 2.0; }, 200),

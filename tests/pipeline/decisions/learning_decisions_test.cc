@@ -14,7 +14,7 @@ constexpr int kSide = 4;
 class Stream {
  public:
   explicit Stream(const LearningOptions& options)
-      : health_(options.divergence), decisions_(options, health_) {}
+      : detector_(options.divergence), decisions_(options, detector_) {}
 
   SkipReason Next(float dx, double difference = 0.02, double ratio = 0.8, int every = 1) {
     std::vector<float> flow;
@@ -29,10 +29,10 @@ class Stream {
                               .loss_no_motion = 0.05});
   }
   LearningDecisions& decisions() { return decisions_; }
-  WeightHealth& health() { return health_; }
+  DivergenceDetector& detector() { return detector_; }
 
  private:
-  WeightHealth health_;
+  DivergenceDetector detector_;
   LearningDecisions decisions_;
   std::int64_t sample_ = 0;
 };
@@ -59,8 +59,8 @@ TEST(LearningDecisionsTest, LearnsFromEveryNthWhereTimeIsShort) {
 }
 
 TEST(LearningDecisionsTest, SaysBeforeAPredictionWhatSpeaksAgainstItsSample) {
-  WeightHealth health({});
-  LearningDecisions decisions({}, health);
+  DivergenceDetector detector({});
+  LearningDecisions decisions({}, detector);
   decisions.OnAdmitted({.number = 0, .difference = 0.02});
   decisions.OnAdmitted({.number = 1, .difference = 0});
   decisions.OnAdmitted({.number = 2, .difference = 0.02, .learn_from_every = 0});
@@ -108,8 +108,8 @@ TEST(LearningDecisionsTest, APolicyThatIsSetLaterWarmsUpAnew) {
 
 // Of three pictures any two may show no motion of things.
 TEST(LearningDecisionsTest, WhatSpeaksAgainstTheOlderTwoOfThreePicturesSpeaksAgainstTheSample) {
-  WeightHealth health({});
-  LearningDecisions decisions({}, health);
+  DivergenceDetector detector({});
+  LearningDecisions decisions({}, detector);
   auto may_teach = [&, next = 0](double difference, double difference_before) mutable {
     decisions.OnAdmitted(
         {.number = next, .difference = difference, .difference_before = difference_before});
@@ -125,37 +125,37 @@ TEST(LearningDecisionsTest, WhatSpeaksAgainstTheOlderTwoOfThreePicturesSpeaksAga
 TEST(LearningDecisionsTest, StillPicturesSayNothingOfTheWeights) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 50; ++i) static_cast<void>(stream.Next(0.1F, /*difference=*/0, /*ratio=*/9));
-  EXPECT_FALSE(stream.health().diverged());
-  EXPECT_EQ(stream.health().proven(), -1);
+  EXPECT_FALSE(stream.detector().diverged());
+  EXPECT_EQ(stream.detector().proven(), -1);
 }
 
 TEST(LearningDecisionsTest, NothingProvesGoodWhileThePictureStandsStill) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 8; ++i) static_cast<void>(stream.Next(0.1F));
-  const std::int64_t proven = stream.health().proven();
+  const std::int64_t proven = stream.detector().proven();
   EXPECT_EQ(proven, 2);
   for (int i = 0; i < 50; ++i) static_cast<void>(stream.Next(0.1F, /*difference=*/0));
-  EXPECT_EQ(stream.health().proven(), proven);
+  EXPECT_EQ(stream.detector().proven(), proven);
 }
 
 TEST(LearningDecisionsTest, WeightsProveGoodOverAWindow) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 4; ++i) static_cast<void>(stream.Next(0.1F));
-  EXPECT_EQ(stream.health().proven(), -1);
+  EXPECT_EQ(stream.detector().proven(), -1);
   static_cast<void>(stream.Next(0.1F));
-  EXPECT_EQ(stream.health().proven(), -1) << "the state before the first sample";
+  EXPECT_EQ(stream.detector().proven(), -1) << "the state before the first sample";
   static_cast<void>(stream.Next(0.1F));
-  EXPECT_EQ(stream.health().proven(), 0);
+  EXPECT_EQ(stream.detector().proven(), 0);
 }
 
 TEST(LearningDecisionsTest, GoesWrongAndStartsAnew) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 5; ++i) static_cast<void>(stream.Next(0.1F));
-  EXPECT_FALSE(stream.health().diverged());
+  EXPECT_FALSE(stream.detector().diverged());
   for (int i = 0; i < 5; ++i) static_cast<void>(stream.Next(0.1F, 0.02, /*ratio=*/2));
-  EXPECT_TRUE(stream.health().diverged());
-  stream.health().Restart();
-  EXPECT_FALSE(stream.health().diverged());
+  EXPECT_TRUE(stream.detector().diverged());
+  stream.detector().Restart();
+  EXPECT_FALSE(stream.detector().diverged());
 }
 
 }  // namespace

@@ -141,12 +141,12 @@ TEST_P(Captured, ASavedStateIsPutBack) {
     AwaitStream(kGpu);
   };
   learn(0);
-  const std::vector<LayerState> saved = network.Save();
+  const std::vector<LayerState> saved = network.store().Save();
   network.Switch(plan, kHalf);
   learn(kHalf);
   const std::vector<at::Tensor> learned = Values(WholeChain(chain).parameters());
   network.Switch(plan, kHalf);
-  network.Restore(saved);
+  network.store().Restore(saved);
   outputs.resize(kHalf);
   learn(kHalf);
   const std::vector<at::Tensor> again = Values(WholeChain(chain).parameters());

@@ -60,9 +60,9 @@ TEST_P(SteppedBy, StepsAsOnTheCpuAndRefusesWhatIsNoNumber) {
       steps.Put(i);
       EXPECT_EQ(optimizer->Step(), device == kGpu || i != Steps::kSpoiled);
     }
-    EXPECT_EQ(optimizer->state().updates, Steps::kCount - 1);
-    EXPECT_EQ(optimizer->state().skipped, 1);
-    EXPECT_EQ(optimizer->skipped(), 1);
+    EXPECT_EQ(optimizer->state().counts.updates, Steps::kCount - 1);
+    EXPECT_EQ(optimizer->state().counts.skipped, 1);
+    EXPECT_EQ(optimizer->counts().skipped, 1);
     made.push_back(Values(steps.parameters));
     for (const auto& kept : optimizer->state().of_parameters) {
       for (const at::Tensor& tensor : Values(kept)) made.back().push_back(tensor);

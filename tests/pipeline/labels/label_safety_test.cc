@@ -14,8 +14,8 @@
 
 #include "base/random.h"
 #include "pipeline/checkpoint/checkpoint_folders.h"
+#include "pipeline/decisions/rate_backoff.h"
 #include "pipeline/labels/staged_label_learner.h"
-#include "pipeline/recovery/good_states.h"
 #include "tests/pipeline/support/label_options.h"
 
 namespace millrace::pipeline {
@@ -228,9 +228,9 @@ TEST_F(LabelCheckpointsTest, ALearnerThatGoesWrongTwelveTimesInARowIsHeldOnItsLa
   const std::vector<std::vector<float>> start = learner->Model().Outputs(SampleAt(0));
   for (int i = 0; i < 10'000 && learner->learning().rate_scale > 0; ++i) learner.LearnSum(1);
   EXPECT_EQ(learner->learning().rate_scale, 0);
-  EXPECT_EQ(learner->learning().roll_backs, RateScale::kMostInARow);
+  EXPECT_EQ(learner->learning().roll_backs, RateBackoff::kMaxRollBacks);
   learner.LearnSum(200);
-  EXPECT_EQ(learner->learning().roll_backs, RateScale::kMostInARow);
+  EXPECT_EQ(learner->learning().roll_backs, RateBackoff::kMaxRollBacks);
   const std::vector<ModelPrediction> predicted = learner.End();
   EXPECT_EQ(learner->Model().Outputs(SampleAt(0)), start);
   ASSERT_GE(predicted.size(), 200U);

@@ -54,7 +54,7 @@ void ExpectFormula(const OptimizerOptions& options, const Formula& formula, int 
       ASSERT_NEAR(parameter[i].item<double>(), numbers[i].value, 1e-6) << "step " << step;
     }
   }
-  EXPECT_EQ(optimizer->updates(), kSteps);
+  EXPECT_EQ(optimizer->counts().updates, kSteps);
 }
 
 TEST(OptimizerTest, SgdIsItsFormula) {
@@ -220,8 +220,8 @@ TEST_P(EveryOptimizer, SkipsGradientsThatAreNotFinite) {
       at::full({2}, std::numeric_limits<double>::quiet_NaN(), bad.options().requires_grad(false));
   EXPECT_FALSE(optimizer->Step());
   EXPECT_TRUE(at::equal(good.detach(), before));
-  EXPECT_EQ(optimizer->skipped(), 1);
-  EXPECT_EQ(optimizer->updates(), 0);
+  EXPECT_EQ(optimizer->counts().skipped, 1);
+  EXPECT_EQ(optimizer->counts().updates, 0);
   good.mutable_grad() = Doubles(3).detach();
   EXPECT_TRUE(optimizer->Step());
   EXPECT_TRUE(bad.isfinite().all().item<bool>());
@@ -237,7 +237,7 @@ TEST_P(EveryOptimizer, SkipsWhatWouldNotStayFinite) {
   weight.variable_data().fill_(1e30);
   weight.mutable_grad() = at::ones({3});
   EXPECT_FALSE(optimizer->Step());
-  EXPECT_EQ(optimizer->skipped(), 2);
+  EXPECT_EQ(optimizer->counts().skipped, 2);
 }
 
 // The most that is allowed of everything at once.

@@ -40,7 +40,7 @@ TEST(RmsPropTest, EqualsTheFormulaWrittenOutForEveryValue) {
       EXPECT_NEAR(parameter[i].item<double>(), values[i], 1e-5);
     }
   }
-  EXPECT_EQ(optimizer.updates(), 5);
+  EXPECT_EQ(optimizer.counts().updates, 5);
 }
 
 // A gradient may come laid out otherwise than its parameter: each number still meets its own.
@@ -122,8 +122,8 @@ TEST(RmsPropTest, OneValueThatIsNotFiniteSkipsTheWholeUpdate) {
     EXPECT_FALSE(optimizer.Step());
     EXPECT_TRUE(at::equal(good_one, before));
     EXPECT_EQ(optimizer.squares()[0].abs().max().item<float>(), 0);
-    EXPECT_EQ(optimizer.skipped(), 1);
-    EXPECT_EQ(optimizer.updates(), 0);
+    EXPECT_EQ(optimizer.counts().skipped, 1);
+    EXPECT_EQ(optimizer.counts().updates, 0);
     // The next update does not meet the bad gradient again.
     SetGradient(good_one, at::randn({3}));
     EXPECT_TRUE(optimizer.Step());

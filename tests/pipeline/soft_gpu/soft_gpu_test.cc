@@ -139,8 +139,8 @@ TEST_P(CapturedSteps, AreThoseMadeOneByOne) {
         optimizer->StepOnDevice();
       }
     }
-    EXPECT_EQ(optimizer->state().skipped, 1);
-    EXPECT_EQ(optimizer->state().updates, kSteps - 1);
+    EXPECT_EQ(optimizer->state().counts.skipped, 1);
+    EXPECT_EQ(optimizer->state().counts.updates, kSteps - 1);
     made.push_back(parameter.detach().cpu());
   }
   EXPECT_TRUE(at::equal(made[0], made[1])) << made[0] << made[1];

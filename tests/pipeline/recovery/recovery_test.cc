@@ -1,5 +1,9 @@
 // A learner that has gone wrong comes back to weights that were good.
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,9 +18,11 @@
 
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/learner/learner.h"
+#include "pipeline/nn/tensor_snapshot.h"
 #include "pipeline/plan/serial_run.h"
-#include "pipeline/recovery/safe_learning.h"
-#include "pipeline/recovery/state_collector.h"
+#include "pipeline/recovery/checkpoints.h"
+#include "pipeline/recovery/recovery.h"
+#include "pipeline/recovery/snapshot_collector.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/staged_network.h"
 #include "tests/pipeline/support/moving_waves.h"
@@ -27,11 +33,7 @@
 namespace millrace::pipeline {
 namespace {
 
-std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
-  std::vector<at::Tensor> copies;
-  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.detach().clone());
-  return copies;
-}
+namespace fs = std::filesystem;
 
 constexpr int kMostSamples = 64;
 
@@ -63,8 +65,9 @@ class LearningNetwork {
     network_.Switch(plan_, 0, cuts);
   }
   StagedNetwork& network() { return network_; }
+  [[nodiscard]] const LayerChain& chain() const { return chain_; }
   [[nodiscard]] std::vector<at::Tensor> weights() const {
-    return Copies(WholeChain(chain_).parameters());
+    return CopiesOnHost(WholeChain(chain_).parameters());
   }
 
  private:
@@ -78,6 +81,12 @@ class LearningNetwork {
   Plan plan_;
   StagedNetwork network_;
 };
+
+std::unique_ptr<Recovery> RecoveryOf(LearningNetwork& learning, const Recovery::Options& options) {
+  std::unique_ptr<Recovery> recovery = *Recovery::Open(options, learning.chain());
+  recovery->Begin(learning.network());
+  return recovery;
+}
 
 bool Equal(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -103,17 +112,17 @@ void ExpectSame(const std::vector<LayerState>& a, const std::vector<LayerState>&
 TEST(NetworkStateTest, LearnsOnFromItBitForBit) {
   LearningNetwork learned("sequential", {2, 4});
   learned.Learn(20);
-  const std::vector<LayerState> state = learned.network().Save();
+  const std::vector<LayerState> state = learned.network().store().Save();
   learned.SwitchTo("sequential", {2, 4});
   learned.Learn(30);
   const std::vector<at::Tensor> expected = learned.weights();
 
   learned.SwitchTo("sequential", {3});
-  learned.network().Restore(state);
+  learned.network().store().Restore(state);
   learned.Learn(30);
   EXPECT_TRUE(Equal(learned.weights(), expected));
   learned.SwitchTo("sequential", {1, 2, 5});
-  learned.network().Restore(state);
+  learned.network().store().Restore(state);
   EXPECT_FALSE(Equal(learned.weights(), expected)) << "it went back";
   learned.Learn(30);
   EXPECT_TRUE(Equal(learned.weights(), expected)) << "and can be put in place again";
@@ -121,15 +130,15 @@ TEST(NetworkStateTest, LearnsOnFromItBitForBit) {
 
 TEST(NetworkStateTest, CountsNeverGoBack) {
   LearningNetwork learned("sequential", {3});
-  const std::vector<LayerState> start = learned.network().Save();
+  const std::vector<LayerState> start = learned.network().store().Save();
   learned.Learn(20);
   learned.SwitchTo("sequential", {3});
-  learned.network().Restore(start);
+  learned.network().store().Restore(start);
   EXPECT_EQ(learned.network().updates(), (std::vector<std::int64_t>{20, 20}));
 }
 
 // The loss is zero; its gradient is infinity times zero.
-TEST(SafeLearningTest, AGradientThatIsNotFiniteTeachesNothingAndIsCounted) {
+TEST(RecoveryTest, AGradientThatIsNotFiniteTeachesNothingAndIsCounted) {
   LearningNetwork learned("sequential", {3}, {}, Minimising([](const Judgement& j) {
                             return (j.output - j.output.detach()).abs().sqrt().sum();
                           }));
@@ -142,147 +151,167 @@ TEST(SafeLearningTest, AGradientThatIsNotFiniteTeachesNothingAndIsCounted) {
 }
 
 // Each prediction is fine, and no update is.
-TEST(SafeLearningTest, UpdatesThatAreAllLeftOutAreAReasonToGoBack) {
-  StagedNetwork* network = nullptr;
-  SafeLearning* safe = nullptr;
+TEST(RecoveryTest, UpdatesThatAreAllLeftOutAreAReasonToGoBack) {
+  std::unique_ptr<Recovery> recovery;
   Judge judge = Minimising(
       [](const Judgement& j) { return (j.output - j.output.detach()).abs().sqrt().sum(); });
   judge.decide = [&](const Judgement& made, const Measured& /*measured*/) {
     static_cast<void>(
-        safe->health().Next({.sample = made.sample, .loss = 0.5, .loss_no_motion = 1}));
-    safe->OnJudged({.sample = made.sample, .learned = true}, *network);
+        recovery->detector().Add({.sample = made.sample, .loss = 0.5, .loss_no_motion = 1}));
+    recovery->OnScored({.sample = made.sample, .learned = true});
     return true;
   };
   LearningNetwork learning("sequential", {3}, {}, std::move(judge));
-  network = &learning.network();
-  SafeLearning own({.divergence = {.most_refused = 5}},
-                   {.state = {.sample = -1, .layers = network->Save()}});
-  safe = &own;
+  recovery = RecoveryOf(learning, {.divergence = {.most_refused = 5}});
   learning.Learn(5);
-  EXPECT_FALSE(own.RollBackIsDue()) << "what came of the fifth is not known yet";
+  EXPECT_FALSE(recovery->RollBackIsDue()) << "what came of the fifth is not known yet";
   learning.SwitchTo("sequential", {3});
   learning.Learn(1);
-  ASSERT_TRUE(own.RollBackIsDue());
+  ASSERT_TRUE(recovery->RollBackIsDue());
   learning.SwitchTo("sequential", {3});
-  own.RollBack(*network);
-  EXPECT_FALSE(own.RollBackIsDue());
+  recovery->RollBack();
+  EXPECT_FALSE(recovery->RollBackIsDue());
 }
 
 // Learns from one prediction after the other, whose ratios are given: each a window of its own, and
-// after each a copy.
+// after each a snapshot.
 class JudgedRun {
  public:
   /// Of the last sample.
   enum class Judged { kBeforeItsCopy, kAfterItsCopy };
 
+  explicit JudgedRun(int checkpoint_every) : every_(checkpoint_every) {}
+  ~JudgedRun() {
+    recovery_.reset();
+    fs::remove_all(folder_);
+  }
+
   void Learn(const std::vector<double>& ratios, Judged judged) {
     Judge judge = ByInput();
     judge.decide = [&](const Judgement& made, const Measured& /*measured*/) {
-      static_cast<void>(safe_->health().Next(
+      static_cast<void>(recovery_->detector().Add(
           {.sample = made.sample, .loss = ratios.at(made.sample), .loss_no_motion = 1}));
-      if (judged == Judged::kBeforeItsCopy) OnJudged(made.sample);
+      if (judged == Judged::kBeforeItsCopy) OnScored(made.sample);
       return true;
     };
     const auto on_update = [&](const Step& update) {
-      safe_->OnUpdate(learning_->network(), update);
-      if (judged == Judged::kAfterItsCopy) OnJudged(update.first);
+      recovery_->OnUpdate(update);
+      if (judged == Judged::kAfterItsCopy) OnScored(update.first);
     };
     learning_.emplace("sequential", Cuts{}, on_update, std::move(judge));
-    safe_.emplace(
-        SafeLearning::Options{
-            .divergence = {.window = 1, .most_loss = 3},
-            .copy_every = 1,
-            .on_good = [this](const GoodState& good) { kept_.push_back(good.state.sample); }},
-        SafeLearning::Start{.state = {.sample = -1, .layers = learning_->network().Save()}});
+    const auto position = [this] {
+      kept_by_.push_back(scored_);
+      return SourcePosition();
+    };
+    recovery_ = RecoveryOf(
+        *learning_,
+        {.divergence = {.window = 1, .most_loss = 3},
+         .copy_every = 1,
+         .checkpoints = {.folder = folder_.string(), .every = every_, .position = position}});
     learning_->Learn(static_cast<int>(ratios.size()));
   }
-  std::optional<GoodState> Last() { return safe_->Last(learning_->network(), /*finished=*/false); }
-  /// After which samples.
-  [[nodiscard]] const std::vector<std::int64_t>& kept() const { return kept_; }
+  /// Ends the run, and returns its newest checkpoint.
+  std::optional<Checkpoint> End() {
+    recovery_->Finish(/*finished=*/false);
+    return Checkpoints::Find({.folder = folder_.string()}, learning_->chain())->newest;
+  }
+  /// The samples whose predictions made a snapshot a checkpoint.
+  [[nodiscard]] const std::vector<std::int64_t>& kept_by() const { return kept_by_; }
 
  private:
-  void OnJudged(std::int64_t sample) {
-    safe_->OnJudged({.sample = sample, .learned = true}, learning_->network());
+  void OnScored(std::int64_t sample) {
+    scored_ = sample;
+    recovery_->OnScored({.sample = sample, .learned = true});
   }
 
+  const int every_;
+  const fs::path folder_ = fs::path(::testing::TempDir()) /
+                           (std::string("recovery_test_") +
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+                            std::to_string(::getpid()));
   std::optional<LearningNetwork> learning_;
-  std::optional<SafeLearning> safe_;
-  std::vector<std::int64_t> kept_;
+  std::unique_ptr<Recovery> recovery_;
+  std::int64_t scored_ = -1;
+  std::vector<std::int64_t> kept_by_;
 };
 
 // The weights after the third sample are known by the fourth prediction, and it is bad.
-TEST(SafeLearningTest, WhatIsKeptIsKnownByItsOwnWindowWhoeverIsFirst) {
+TEST(RecoveryTest, WhatIsKeptIsKnownByItsOwnWindowWhoeverIsFirst) {
   for (const auto judged : {JudgedRun::Judged::kBeforeItsCopy, JudgedRun::Judged::kAfterItsCopy}) {
-    JudgedRun run;
+    JudgedRun run(/*checkpoint_every=*/1);
     run.Learn({0.5, 0.5, 0.5, 1.5, 1.5}, judged);
-    EXPECT_EQ(run.kept(), (std::vector<std::int64_t>{0, 1}));
+    EXPECT_EQ(run.kept_by(), (std::vector<std::int64_t>{1, 2}));
+    const std::optional<Checkpoint> newest = run.End();
+    ASSERT_TRUE(newest);
+    EXPECT_EQ(newest->network.sample, 1);
   }
 }
 
 // A prediction that is refused proves nothing, and says nothing of weights that have proven good.
-TEST(SafeLearningTest, WhatHasProvenGoodKeepsItsRatio) {
-  JudgedRun run;
+TEST(RecoveryTest, WhatHasProvenGoodKeepsItsRatio) {
+  JudgedRun run(/*checkpoint_every=*/1000);
   run.Learn({0.5, 0.5, 0.25, 5}, JudgedRun::Judged::kBeforeItsCopy);
-  const std::optional<GoodState> last = run.Last();
+  EXPECT_TRUE(run.kept_by().empty());
+  const std::optional<Checkpoint> last = run.End();
   ASSERT_TRUE(last);
-  EXPECT_EQ(last->state.sample, 1);
-  EXPECT_EQ(last->ratio, 0.25);
+  EXPECT_EQ(last->network.sample, 1);
+  EXPECT_EQ(last->score, 0.25);
 }
 
 // After learning has been given up the rate is 0 everywhere. A caller that sets a rate restarts it.
 class GivenUpTest : public ::testing::Test {
  protected:
   GivenUpTest() {
-    for (int i = 0; i < RateScale::kMostInARow; ++i) {
-      EXPECT_FALSE(safe_.gave_up()) << "after " << i;
+    for (int i = 0; i < RateBackoff::kMaxRollBacks; ++i) {
+      EXPECT_FALSE(recovery_->gave_up()) << "after " << i;
       GoWrong();
-      EXPECT_TRUE(safe_.RollBackIsDue()) << "after " << i;
+      EXPECT_TRUE(recovery_->RollBackIsDue()) << "after " << i;
       learning_.SwitchTo("sequential", {});
-      safe_.RollBack(network_);
+      recovery_->RollBack();
     }
   }
   void GoWrong() {
-    static_cast<void>(safe_.health().Next({.finite = false}));
-    safe_.OnJudged({.sample = 0, .learned = true}, network_);
+    static_cast<void>(recovery_->detector().Add({.finite = false}));
+    recovery_->OnScored({.sample = 0, .learned = true});
   }
 
   LearningNetwork learning_{"sequential", {}};
   StagedNetwork& network_ = learning_.network();
-  SafeLearning safe_{{.divergence = {.most_refused = 1}, .recover_after = 2},
-                     {.state = {.sample = -1, .layers = network_.Save()}}};
+  const std::unique_ptr<Recovery> recovery_ =
+      RecoveryOf(learning_, {.divergence = {.most_refused = 1}});
 };
 
 TEST_F(GivenUpTest, LearnsNothingAndGoesBackNoMore) {
-  EXPECT_TRUE(safe_.gave_up());
-  EXPECT_EQ(safe_.counts().roll_backs, RateScale::kMostInARow);
-  for (int i = 0; i < 10; ++i) GoWrong();
-  EXPECT_TRUE(safe_.gave_up()) << "what is predicted meanwhile is no recovery";
-  EXPECT_FALSE(safe_.RollBackIsDue());
+  EXPECT_TRUE(recovery_->gave_up());
+  EXPECT_EQ(recovery_->figures().roll_backs, RateBackoff::kMaxRollBacks);
+  for (int i = 0; i < RateBackoff::kRecoverAfter; ++i) GoWrong();
+  EXPECT_TRUE(recovery_->gave_up()) << "what is predicted meanwhile is no recovery";
+  EXPECT_FALSE(recovery_->RollBackIsDue());
   EXPECT_EQ(network_.learning_rate_scale(), 0);
-  EXPECT_EQ(safe_.rate_share(), 1.0 / 4096) << "for the next process";
+  EXPECT_EQ(recovery_->rate_share(), 1.0 / 4096) << "for the next process";
 }
 
 TEST_F(GivenUpTest, AnotherRateIsTriedWhole) {
-  safe_.SetRateFactor(0.5, network_);
-  EXPECT_FALSE(safe_.gave_up());
+  recovery_->SetRateFactor(0.5);
+  EXPECT_FALSE(recovery_->gave_up());
   EXPECT_EQ(network_.learning_rate_scale(), 0.5);
 }
 
 TEST_F(GivenUpTest, TheSameRateIsTriedWithTheShareThatWasLeft) {
-  safe_.SetRateFactor(0, network_);  // A learner of labels that is frozen.
-  EXPECT_TRUE(safe_.gave_up());
-  safe_.SetRateFactor(1, network_);
-  EXPECT_FALSE(safe_.gave_up());
+  recovery_->SetRateFactor(0);  // A learner of labels that is frozen.
+  EXPECT_TRUE(recovery_->gave_up());
+  recovery_->SetRateFactor(1);
+  EXPECT_FALSE(recovery_->gave_up());
   EXPECT_EQ(network_.learning_rate_scale(), 1.0 / 4096);
 }
 
 // A run that ended there tells what every stage holds after a sample; the copies that were made
 // while the pipeline went on must be that, with all that the optimizers keep. (Not under partime,
 // whose stages learn from a sample with the activations of later ones.)
-TEST(StateCollectorTest, CopiesEveryStageAfterTheSameSample) {
+TEST(SnapshotCollectorTest, CopiesEveryStageAfterTheSameSample) {
   for (const std::string schedule : {"one_f_one_b_star", "recompute", "gpipe", "pipedream"}) {
     std::vector<NetworkState> collected;
-    StateCollector collector(10, [&](NetworkState s) { collected.push_back(std::move(s)); });
+    SnapshotCollector collector(10, [&](NetworkState s) { collected.push_back(std::move(s)); });
     StagedNetwork* network = nullptr;
     LearningNetwork learned(schedule, {2, 4},
                             [&](const Step& update) { collector.OnUpdate(*network, update); });
@@ -292,7 +321,7 @@ TEST(StateCollectorTest, CopiesEveryStageAfterTheSameSample) {
     for (const NetworkState& state : collected) {
       LearningNetwork ended(schedule, {2, 4});
       ended.Learn(static_cast<int>(state.sample) + 1);
-      ExpectSame(state.layers, ended.network().Save(), schedule);
+      ExpectSame(state.layers, ended.network().store().Save(), schedule);
     }
   }
 }
@@ -302,7 +331,7 @@ constexpr int kSide = kWavesSide;
 // With a learning rate that destroys any network, it goes wrong, rolls back and continues. Every
 // sample is predicted. Right after the roll-back, its flow is that of the first weights, which see
 // no motion.
-TEST(SafeLearningTest, ALearnerThatExplodesComesBackAndGoesOn) {
+TEST(RecoveryTest, ALearnerThatExplodesComesBackAndGoesOn) {
   std::mutex mu;
   std::vector<ModelPrediction> predictions;
   auto learner = MakeFlowLearner({.width = kSide,
@@ -337,7 +366,7 @@ TEST(SafeLearningTest, ALearnerThatExplodesComesBackAndGoesOn) {
 
 // With any rate, it ends with weights that see a plausible flow. It learns with the remaining share
 // of the rate, or keeps the good weights.
-TEST(SafeLearningTest, ALearnerWhoseRateIsFarTooHighEndsPlausible) {
+TEST(RecoveryTest, ALearnerWhoseRateIsFarTooHighEndsPlausible) {
   for (const double rate : {0.05, 1.0}) {
     std::mutex mu;
     std::vector<SkipReason> skipped;
@@ -368,7 +397,7 @@ TEST(SafeLearningTest, ALearnerWhoseRateIsFarTooHighEndsPlausible) {
     EXPECT_LT(i, 4000) << rate;
     const std::int64_t roll_backs = (*learner)->learning().roll_backs;
     EXPECT_GE(roll_backs, 1) << rate;
-    EXPECT_LE(roll_backs, RateScale::kMostInARow) << rate;
+    EXPECT_LE(roll_backs, RateBackoff::kMaxRollBacks) << rate;
     for (int last = 0; last < 20; ++last) {
       ASSERT_TRUE((*learner)->AwaitRoom().ok());
       ASSERT_TRUE((*learner)->Admit({Waves(last), Waves(last + 1)}).ok());
@@ -390,23 +419,25 @@ std::vector<std::uint8_t> NoisyWaves(double shift, unsigned seed) {
 }
 
 // A thread that learns at the same time must not restore the earlier rate.
-TEST(SafeLearningTest, ARateThatIsSetHoldsWhateverIsLearnedMeanwhile) {
+TEST(RecoveryTest, ARateThatIsSetHoldsWhateverIsLearnedMeanwhile) {
   LearningNetwork learning("sequential", {});
   StagedNetwork& network = learning.network();
-  SafeLearning safe({}, {.state = {.sample = -1, .layers = network.Save()}});
+  const std::unique_ptr<Recovery> recovery = RecoveryOf(learning, {});
+  std::atomic<std::int64_t> learned = 0;
   const std::jthread learner([&](const std::stop_token& stop) {
     for (std::int64_t i = 0; !stop.stop_requested(); ++i) {
-      safe.OnJudged({.sample = i, .learned = true}, network);
+      recovery->OnScored({.sample = i, .learned = true});
+      learned = i;
     }
   });
-  for (int i = 0; safe.counts().last_sample < 500'000; ++i) {
+  for (int i = 0; learned < 500'000; ++i) {
     const double factor = i % 2 == 0 ? 0.5 : 0.25;
-    safe.SetRateFactor(factor, network);
+    recovery->SetRateFactor(factor);
     ASSERT_EQ(network.learning_rate_scale(), factor) << "after " << i;
   }
 }
 
-TEST(SafeLearningTest, TellsThatTheStreamHasChangedWithin200Samples) {
+TEST(RecoveryTest, TellsThatTheStreamHasChangedWithin200Samples) {
   constexpr int kChange = 400;
   std::mutex mu;
   std::vector<std::int64_t> drifts;
@@ -431,7 +462,7 @@ TEST(SafeLearningTest, TellsThatTheStreamHasChangedWithin200Samples) {
 }
 
 // Stripes that stand still teach nothing; stage by stage.
-TEST(SafeLearningTest, NothingIsLearnedFromARepeatedPicture) {
+TEST(RecoveryTest, NothingIsLearnedFromARepeatedPicture) {
   std::mutex mu;
   std::vector<SkipReason> skipped;
   auto learner = MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2}, {},

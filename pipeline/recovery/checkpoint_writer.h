@@ -19,17 +19,17 @@
 namespace millrace::pipeline {
 
 /// Thread-safe. Must outlive the learner that calls Offer().
-class LearnerCheckpoints {
+class CheckpointWriter {
  public:
   /// Opens the folder, reads its checkpoints, and sets aside the damaged ones. Fails as
   /// Checkpoints::Open() and Read() do.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> Open(
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<CheckpointWriter>> Open(
       const CheckpointOptions& options, const LearnerHooks& hooks, const LayerChain& chain);
 
-  LearnerCheckpoints(const LearnerCheckpoints&) = delete;
-  LearnerCheckpoints& operator=(const LearnerCheckpoints&) = delete;
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
   /// Writes the queued checkpoint.
-  ~LearnerCheckpoints() { Finish(std::nullopt); }
+  ~CheckpointWriter() { Finish(std::nullopt); }
 
   [[nodiscard]] const Resumption& resumption() const { return resumption_; }
   /// Moves out the checkpoint to resume from. Call it before all other functions.
@@ -39,7 +39,7 @@ class LearnerCheckpoints {
   [[nodiscard]] bool IsDue(std::int64_t sample) const ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Makes the next checkpoint due at once, and keeps it. Returns the number of the request.
-  std::int64_t WantOne() ABSL_LOCKS_EXCLUDED(mu_);
+  std::int64_t Request() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Queues a checkpoint to be written soon; it replaces one that is still queued. Never waits.
   void Offer(Checkpoint checkpoint) ABSL_LOCKS_EXCLUDED(mu_);
@@ -51,8 +51,8 @@ class LearnerCheckpoints {
   [[nodiscard]] CheckpointFigures figures() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  LearnerCheckpoints(const CheckpointOptions& options, const LearnerHooks& hooks,
-                     Checkpoints checkpoints, Checkpoints::Found found);
+  CheckpointWriter(const CheckpointOptions& options, const LearnerHooks& hooks,
+                   Checkpoints checkpoints, Checkpoints::Found found);
 
   /// A checkpoint to write, and the last request that it answers; 0: no request.
   struct Task {
@@ -63,8 +63,8 @@ class LearnerCheckpoints {
   void Work() ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status Write(const Checkpoint& checkpoint);
   [[nodiscard]] std::optional<Task> Next() ABSL_LOCKS_EXCLUDED(mu_);
-  [[nodiscard]] bool IsWanted() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return asked_ > answered_;
+  [[nodiscard]] bool IsRequested() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return requested_ > answered_;
   }
   void Note(std::int64_t sample, const absl::Status& written, std::chrono::nanoseconds took)
       ABSL_LOCKS_EXCLUDED(mu_);
@@ -83,7 +83,7 @@ class LearnerCheckpoints {
   std::int64_t last_ ABSL_GUARDED_BY(mu_);
   // The number of requests, and the last one that a written, or currently writing, checkpoint
   // answers.
-  std::int64_t asked_ ABSL_GUARDED_BY(mu_) = 0;
+  std::int64_t requested_ ABSL_GUARDED_BY(mu_) = 0;
   std::int64_t answered_ ABSL_GUARDED_BY(mu_) = 0;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   CheckpointFigures figures_ ABSL_GUARDED_BY(mu_);

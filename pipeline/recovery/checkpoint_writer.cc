@@ -1,4 +1,4 @@
-#include "pipeline/recovery/learner_checkpoints.h"
+#include "pipeline/recovery/checkpoint_writer.h"
 
 #include <pthread.h>
 
@@ -14,19 +14,19 @@
 
 namespace millrace::pipeline {
 
-absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> LearnerCheckpoints::Open(
+absl::StatusOr<std::unique_ptr<CheckpointWriter>> CheckpointWriter::Open(
     const CheckpointOptions& options, const LearnerHooks& hooks, const LayerChain& chain) {
   MILLRACE_ASSIGN_OR_RETURN(
       Checkpoints checkpoints,
       Checkpoints::Open({.folder = options.folder, .keep = options.keep}, chain));
   MILLRACE_ASSIGN_OR_RETURN(Checkpoints::Found found, checkpoints.Read());
   checkpoints.SetRefusedAside(found);
-  return std::unique_ptr<LearnerCheckpoints>(
-      new LearnerCheckpoints(options, hooks, std::move(checkpoints), std::move(found)));
+  return std::unique_ptr<CheckpointWriter>(
+      new CheckpointWriter(options, hooks, std::move(checkpoints), std::move(found)));
 }
 
-LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, const LearnerHooks& hooks,
-                                       Checkpoints checkpoints, Checkpoints::Found found)
+CheckpointWriter::CheckpointWriter(const CheckpointOptions& options, const LearnerHooks& hooks,
+                                   Checkpoints checkpoints, Checkpoints::Found found)
     : options_(options),
       hooks_(hooks),
       resumption_({.checkpoint = std::move(found.folder), .refused = std::move(found.refused)}),
@@ -41,20 +41,20 @@ LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, const L
   writer_ = std::jthread([this] { Work(); });
 }
 
-bool LearnerCheckpoints::IsDue(std::int64_t sample) const {
+bool CheckpointWriter::IsDue(std::int64_t sample) const {
   const MutexLock lock(mu_);
   if (closed_) return false;
   // A checkpoint that is already queued satisfies the request.
-  const bool wanted = IsWanted() && !waiting_ && sample > last_;
+  const bool wanted = IsRequested() && !waiting_ && sample > last_;
   return wanted || sample >= last_ + options_.every;
 }
 
-std::int64_t LearnerCheckpoints::WantOne() {
+std::int64_t CheckpointWriter::Request() {
   const MutexLock lock(mu_);
-  return ++asked_;
+  return ++requested_;
 }
 
-void LearnerCheckpoints::Offer(Checkpoint checkpoint) {
+void CheckpointWriter::Offer(Checkpoint checkpoint) {
   const MutexLock lock(mu_);
   if (closed_) return;
   last_ = checkpoint.network.sample;
@@ -62,7 +62,7 @@ void LearnerCheckpoints::Offer(Checkpoint checkpoint) {
   changed_.notify_all();
 }
 
-void LearnerCheckpoints::Finish(std::optional<Checkpoint> last) {
+void CheckpointWriter::Finish(std::optional<Checkpoint> last) {
   {
     const MutexLock lock(mu_);
     if (!closed_ && last && last->network.sample > last_) waiting_ = std::move(last);
@@ -74,12 +74,12 @@ void LearnerCheckpoints::Finish(std::optional<Checkpoint> last) {
   checkpoints_.Release();
 }
 
-CheckpointFigures LearnerCheckpoints::figures() const {
+CheckpointFigures CheckpointWriter::figures() const {
   const MutexLock lock(mu_);
   return figures_;
 }
 
-void LearnerCheckpoints::Work() {
+void CheckpointWriter::Work() {
   pthread_setname_np(pthread_self(), "checkpoints");
   while (const std::optional<Task> next = Next()) {
     const std::int64_t sample = next->checkpoint.network.sample;
@@ -93,7 +93,7 @@ void LearnerCheckpoints::Work() {
   }
 }
 
-absl::Status LearnerCheckpoints::Write(const Checkpoint& checkpoint) {
+absl::Status CheckpointWriter::Write(const Checkpoint& checkpoint) {
   try {
     return checkpoints_.Write(checkpoint);
   } catch (const std::exception& error) {
@@ -104,18 +104,18 @@ absl::Status LearnerCheckpoints::Write(const Checkpoint& checkpoint) {
 }
 
 // nullopt: no checkpoint remains to be written.
-std::optional<LearnerCheckpoints::Task> LearnerCheckpoints::Next() {
+std::optional<CheckpointWriter::Task> CheckpointWriter::Next() {
   const MutexLock lock(mu_);
   while (!waiting_ && !closed_) changed_.wait(mu_);
   if (!waiting_) return std::nullopt;
   Task task{.checkpoint = *std::exchange(waiting_, std::nullopt)};
-  task.checkpoint.kept = IsWanted();
-  if (task.checkpoint.kept) task.answers = answered_ = asked_;
+  task.checkpoint.kept = IsRequested();
+  if (task.checkpoint.kept) task.answers = answered_ = requested_;
   return task;
 }
 
-void LearnerCheckpoints::Note(std::int64_t sample, const absl::Status& written,
-                              std::chrono::nanoseconds took) {
+void CheckpointWriter::Note(std::int64_t sample, const absl::Status& written,
+                            std::chrono::nanoseconds took) {
   const MutexLock lock(mu_);
   figures_.writing += took;
   if (written.ok()) {

@@ -1,4 +1,4 @@
-#include "pipeline/recovery/state_collector.h"
+#include "pipeline/recovery/snapshot_collector.h"
 
 #include <iterator>
 #include <utility>
@@ -10,25 +10,25 @@ namespace millrace::pipeline {
 namespace {
 
 // The distance of stages is smaller, unless they learn from different samples at once.
-constexpr std::size_t kMostIncomplete = 4;
+constexpr std::size_t kMaxIncomplete = 4;
 
 }  // namespace
 
-StateCollector::StateCollector(int every, std::function<void(NetworkState)> on_complete)
+SnapshotCollector::SnapshotCollector(int every, std::function<void(NetworkState)> on_complete)
     : every_(every), on_complete_(std::move(on_complete)) {
   MILLRACE_CHECK(every > 0);
 }
 
-void StateCollector::OnUpdate(const StagedNetwork& network, const Step& update) {
+void SnapshotCollector::OnUpdate(const StagedNetwork& network, const Step& update) {
   if ((update.last + 1) / every_ == update.first / every_) return;
-  std::vector<LayerState> layers = network.Save(update.stage);
+  std::vector<LayerState> layers = network.store().Save(update.stage);
   ByStage complete;
   {
     const MutexLock lock(mu_);
     ByStage& by_stage = collected_[update.last];
     by_stage[update.stage] = std::move(layers);
     if (static_cast<int>(by_stage.size()) < network.stage_count()) {
-      if (collected_.size() > kMostIncomplete) collected_.erase(collected_.begin());
+      if (collected_.size() > kMaxIncomplete) collected_.erase(collected_.begin());
       return;
     }
     complete = std::move(by_stage);
@@ -42,7 +42,7 @@ void StateCollector::OnUpdate(const StagedNetwork& network, const Step& update) 
   on_complete_(std::move(state));
 }
 
-void StateCollector::Restart() {
+void SnapshotCollector::Restart() {
   const MutexLock lock(mu_);
   collected_.clear();
 }

@@ -1,12 +1,13 @@
-// Checks a learner's predictions: which of them must not be learned from, and whether its weights
-// have gone wrong.
+// Detects divergence from a learner's predictions: which of them the model must not learn from, and
+// whether its weights have gone wrong or have proven good.
 //
 // An exploding flow does not produce a NaN: the loss of a picture sampled outside its borders stays
-// finite. So the guard checks where the flow points, and compares its loss with the loss of no
+// finite. So the detector checks where the flow points, and compares its loss with the loss of no
 // motion, which a model without output reaches.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -30,10 +31,6 @@ struct PredictionHealth {
 };
 
 struct DivergenceOptions {
-  /// Limits of a flow that the model may learn from: the share of it that leaves the picture, and
-  /// its mean length, in widths of the picture.
-  double most_leaving = 0.5;
-  double most_motion = 0.5;
   /// The weights count as bad in each of these cases:
   ///   - `most_refused` predictions in a row, or half of the last `window`, must not be learned
   ///     from.
@@ -45,36 +42,36 @@ struct DivergenceOptions {
   int most_refused = 20;
 };
 
-/// The guard. Not thread-safe: call it once for each prediction, in order.
-class DivergenceGuard {
+/// The detector. The thread that scores predictions adds them, in order. The results are
+/// thread-safe.
+class DivergenceDetector {
  public:
-  explicit DivergenceGuard(const DivergenceOptions& options) : options_(options) {}
+  explicit DivergenceDetector(const DivergenceOptions& options) : options_(options) {}
 
   /// Adds the next prediction. Returns the reason why it must not be learned from: kNonFinite,
-  /// kLeavesPicture or kTooFast; kNone if it may be.
-  [[nodiscard]] SkipReason Next(const PredictionHealth& health);
+  /// kLeavesPicture or kTooFast; kNone if it may be. On the thread that scores predictions.
+  [[nodiscard]] SkipReason Add(const PredictionHealth& health);
 
   /// Adds only the information whether a prediction was finite, for predictions without other
-  /// information about the weights.
-  void Glimpse(bool finite) { refused_ = finite ? 0 : refused_ + 1; }
+  /// information about the weights. Changes only diverged(). On the same thread.
+  void AddFinite(bool finite);
 
   /// Whether older weights should replace those of the last predictions.
-  [[nodiscard]] bool Diverged() const;
+  [[nodiscard]] bool diverged() const { return diverged_; }
 
-  /// Whether a whole window of predictions was well away from Diverged(), without a refused
-  /// prediction. Such weights are worth keeping.
-  [[nodiscard]] bool Healthy() const;
+  /// The newest sample whose weights have proven good; -1: none. A whole window of predictions
+  /// after it was well away from diverged(), without a refused prediction. Its first predictions
+  /// were made by older weights, as many as the pipeline is deep.
+  [[nodiscard]] std::int64_t proven() const { return proven_; }
 
   /// Whether the newest weights show no problem: the last fifth of a window was within the limits
-  /// of Diverged(), without a refused prediction.
-  [[nodiscard]] bool Sound() const;
+  /// of diverged(), without a refused prediction.
+  [[nodiscard]] bool sound() const { return sound_; }
 
   /// Loss divided by the loss of no motion, over a whole window; 1 until the window is full.
-  [[nodiscard]] double Ratio() const { return IsFull() ? RatioOfLast(options_.window) : 1; }
-  /// The first sample of the window. REQUIRES: the window is not empty.
-  [[nodiscard]] std::int64_t window_begins() const { return window_.front().sample; }
+  [[nodiscard]] double ratio() const { return ratio_; }
 
-  /// Restarts for other weights.
+  /// Restarts for other weights; proven() stays. REQUIRES: no other call runs at the same time.
   void Restart();
 
  private:
@@ -85,19 +82,29 @@ class DivergenceGuard {
     bool refused = false;
   };
 
-  [[nodiscard]] SkipReason Judge(const PredictionHealth& health) const;
   [[nodiscard]] bool IsFull() const { return static_cast<int>(window_.size()) == options_.window; }
   [[nodiscard]] int fifth() const { return std::max(options_.window / 5, 1); }
   [[nodiscard]] double RatioOfLast(int predictions) const;
   [[nodiscard]] int RefusedOfLast(int predictions) const;
-  // The limit of the ratio: `most` times the expected ratio, which is at least 1.
-  [[nodiscard]] double MostRatio(double most) const { return most * std::max(best_, 1.0); }
+  [[nodiscard]] bool IsDiverged() const;
+  [[nodiscard]] bool IsHealthy() const;
+  [[nodiscard]] bool IsSound() const;
+  // The limit of the ratio: `most_loss` times the baseline, which is at least 1.
+  [[nodiscard]] double MaxRatio() const { return options_.most_loss * std::max(baseline_, 1.0); }
 
   const DivergenceOptions options_;
+
+  // For the thread that scores predictions.
   std::deque<Entry> window_;
   // The ratio of the first fifth of a window since Restart(), or of a better whole window.
-  double best_ = std::numeric_limits<double>::infinity();
+  double baseline_ = std::numeric_limits<double>::infinity();
   int refused_ = 0;  // In a row.
+
+  // The results.
+  std::atomic<bool> diverged_ = false;
+  std::atomic<bool> sound_ = true;
+  std::atomic<std::int64_t> proven_ = -1;
+  std::atomic<double> ratio_ = 1;
 };
 
 }  // namespace millrace::pipeline

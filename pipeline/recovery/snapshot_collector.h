@@ -15,11 +15,11 @@
 namespace millrace::pipeline {
 
 /// Combines the copies of all stages. Thread-safe, except where noted.
-class StateCollector {
+class SnapshotCollector {
  public:
   /// Copies the network every `every` samples (at least 1). Calls `on_complete` on the thread of
   /// the last stage to finish.
-  StateCollector(int every, std::function<void(NetworkState)> on_complete);
+  SnapshotCollector(int every, std::function<void(NetworkState)> on_complete);
 
   /// Use it as StagedNetwork::Options::on_update, with the calling network.
   void OnUpdate(const StagedNetwork& network, const Step& update) ABSL_LOCKS_EXCLUDED(mu_);

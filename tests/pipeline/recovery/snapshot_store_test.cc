@@ -1,6 +1,5 @@
-#include "pipeline/recovery/good_states.h"
+#include "pipeline/recovery/snapshot_store.h"
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -22,8 +21,10 @@ NetworkState StateAfter(std::int64_t sample, double number = 1) {
 constexpr std::int64_t kStart = -1;  // The sample of what there is before any other.
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-class GoodStatesTest : public ::testing::Test {
+class SnapshotStoreTest : public ::testing::Test {
  protected:
+  SnapshotStoreTest() { states_.Reset(StateAfter(kStart)); }
+
   void Add(const std::vector<std::int64_t>& samples) {
     for (std::int64_t sample : samples) EXPECT_TRUE(states_.Add(StateAfter(sample)));
   }
@@ -32,10 +33,10 @@ class GoodStatesTest : public ::testing::Test {
     return states_.Settle().state.sample;
   }
 
-  GoodStates states_{StateAfter(kStart), /*most_unproven=*/3};
+  SnapshotStore states_{/*max_unproven=*/3};
 };
 
-TEST_F(GoodStatesTest, TheStartIsGoodUntilAnotherHasProven) {
+TEST_F(SnapshotStoreTest, TheStartIsGoodUntilAnotherHasProven) {
   EXPECT_EQ(Settle(100), kStart);
   Add({110});
   EXPECT_EQ(Settle(109), kStart);
@@ -43,13 +44,13 @@ TEST_F(GoodStatesTest, TheStartIsGoodUntilAnotherHasProven) {
   EXPECT_EQ(Settle(120), 120);
 }
 
-TEST_F(GoodStatesTest, TheNewestThatHasProvenWins) {
+TEST_F(SnapshotStoreTest, TheNewestThatHasProvenWins) {
   Add({10, 20, 30});
   EXPECT_EQ(Settle(29), 20);
   EXPECT_EQ(Settle(29), 20) << "as often as it is gone back to";
 }
 
-TEST_F(GoodStatesTest, WhatHasNotProvenWhenItSettlesNeverWill) {
+TEST_F(SnapshotStoreTest, WhatHasNotProvenWhenItSettlesNeverWill) {
   Add({10, 20});
   EXPECT_EQ(Settle(15), 10);
   EXPECT_EQ(Settle(20), 10);
@@ -57,7 +58,7 @@ TEST_F(GoodStatesTest, WhatHasNotProvenWhenItSettlesNeverWill) {
   EXPECT_EQ(Settle(30), 30) << "what comes later may";
 }
 
-TEST_F(GoodStatesTest, WhatProvesWhileOthersAreAddedIsKept) {
+TEST_F(SnapshotStoreTest, WhatProvesWhileOthersAreAddedIsKept) {
   Add({10, 20});
   states_.Prove(20, 1);
   Add({30});
@@ -65,7 +66,7 @@ TEST_F(GoodStatesTest, WhatProvesWhileOthersAreAddedIsKept) {
 }
 
 // Where predictions prove little, because most pictures are repeated, the oldest is still proven.
-TEST_F(GoodStatesTest, ThoseBetweenAreLeftOutWhereTooManyWait) {
+TEST_F(SnapshotStoreTest, ThoseBetweenAreLeftOutWhereTooManyWait) {
   Add({10, 20, 30, 40, 50, 60});
   EXPECT_EQ(Settle(10), 10);
   Add({110, 120, 130, 140, 150, 160});
@@ -74,14 +75,14 @@ TEST_F(GoodStatesTest, ThoseBetweenAreLeftOutWhereTooManyWait) {
   EXPECT_EQ(Settle(75), 70);
 }
 
-TEST_F(GoodStatesTest, AStateThatProvesMakesRoom) {
+TEST_F(SnapshotStoreTest, AStateThatProvesMakesRoom) {
   Add({10, 20, 30});
   states_.Prove(10, 1);
   Add({40});
   EXPECT_EQ(Settle(20), 20) << "not given up for it";
 }
 
-TEST_F(GoodStatesTest, AStateWithANumberThatIsNotFiniteIsLeftOut) {
+TEST_F(SnapshotStoreTest, AStateWithANumberThatIsNotFiniteIsLeftOut) {
   NetworkState bad_buffer = StateAfter(20);
   bad_buffer.layers[0].buffers[0][1] = kNaN;
   NetworkState bad_optimizer = StateAfter(30);
@@ -92,13 +93,13 @@ TEST_F(GoodStatesTest, AStateWithANumberThatIsNotFiniteIsLeftOut) {
   EXPECT_EQ(Settle(30), kStart);
 }
 
-TEST_F(GoodStatesTest, WhatIsLeftOutTakesNoRoom) {
+TEST_F(SnapshotStoreTest, WhatIsLeftOutTakesNoRoom) {
   Add({10, 20, 30});
   EXPECT_FALSE(states_.Add(StateAfter(40, kNaN)));
   EXPECT_EQ(Settle(10), 10);
 }
 
-TEST_F(GoodStatesTest, SaysOnceWhatHasProvenGood) {
+TEST_F(SnapshotStoreTest, SaysOnceWhatHasProvenGood) {
   Add({10, 20, 30});
   const auto proven = states_.Prove(25, 0.5);
   ASSERT_TRUE(proven);
@@ -109,26 +110,26 @@ TEST_F(GoodStatesTest, SaysOnceWhatHasProvenGood) {
 }
 
 // What later windows say of later weights takes nothing from it.
-TEST_F(GoodStatesTest, AStateKeepsTheRatioOfTheWindowByWhichItHasProven) {
+TEST_F(SnapshotStoreTest, AStateKeepsTheRatioOfTheWindowByWhichItHasProven) {
   EXPECT_EQ(states_.Settle().ratio, 1) << "the start has none";
   Add({10, 40});
   states_.Prove(10, 0.5);
   states_.Prove(30, 1.5);
-  const GoodState good = states_.Settle();
+  const Snapshot good = states_.Settle();
   EXPECT_EQ(good.state.sample, 10);
   EXPECT_EQ(good.ratio, 0.5);
 }
 
 // Stages copy one by one: the window after it may be over before the last of them has.
-TEST_F(GoodStatesTest, AStateThatIsAddedAfterItsWindowHasProven) {
+TEST_F(SnapshotStoreTest, AStateThatIsAddedAfterItsWindowHasProven) {
   states_.Prove(10, 0.5);
   Add({10});
-  const GoodState good = states_.Settle();
+  const Snapshot good = states_.Settle();
   EXPECT_EQ(good.state.sample, 10);
   EXPECT_EQ(good.ratio, 0.5);
 }
 
-TEST_F(GoodStatesTest, BeginsAnewFromAnotherStart) {
+TEST_F(SnapshotStoreTest, BeginsAnewFromAnotherStart) {
   Add({10, 20});
   EXPECT_EQ(Settle(10), 10);
   Add({30});
@@ -136,81 +137,12 @@ TEST_F(GoodStatesTest, BeginsAnewFromAnotherStart) {
   EXPECT_EQ(Settle(30), 5);
 }
 
-TEST_F(GoodStatesTest, GivesTheNumbersBackAsTheyWere) {
+TEST_F(SnapshotStoreTest, GivesTheNumbersBackAsTheyWere) {
   states_.Add(StateAfter(10, 0.25));
   states_.Prove(10, 1);
   const NetworkState good = states_.Settle().state;
   ASSERT_EQ(good.layers.size(), 1U);
   EXPECT_EQ(good.layers[0].parameters[0][1].item<double>(), 0.25);
-}
-
-// The share after as many samples that were learned from.
-double Learn(RateScale& rate, int samples) {
-  double scale = 0;
-  for (int i = 0; i < samples; ++i) scale = rate.OnLearned();
-  return scale;
-}
-
-TEST(RateScaleTest, IsWholeWhileNothingGoesWrong) {
-  RateScale rate(/*recover_after=*/10);
-  EXPECT_EQ(Learn(rate, 100), 1);
-}
-
-TEST(RateScaleTest, EachRollBackHalvesIt) {
-  RateScale rate(/*recover_after=*/10);
-  EXPECT_EQ(rate.OnRollBack(), 0.5);
-  EXPECT_EQ(rate.OnRollBack(), 0.25);
-  for (int i = 0; i < 18; ++i) rate.OnRollBack();
-  EXPECT_EQ(rate.scale(), std::ldexp(1, -20));
-}
-
-TEST(RateScaleTest, TwelveRollBacksInARowAreEnough) {
-  RateScale rate(/*recover_after=*/10);
-  for (int i = 0; i < 11; ++i) {
-    rate.OnRollBack();
-    Learn(rate, 9);
-  }
-  EXPECT_FALSE(rate.exhausted());
-  rate.OnRollBack();
-  EXPECT_TRUE(rate.exhausted());
-  Learn(rate, 10);
-  EXPECT_FALSE(rate.exhausted()) << "a long time without one ends the row";
-}
-
-TEST(RateScaleTest, TriesAgainWithTheWholeOrWithWhatIsLeft) {
-  RateScale rate(/*recover_after=*/10);
-  for (int i = 0; i < 12; ++i) rate.OnRollBack();
-  EXPECT_EQ(rate.TryAgain(/*whole=*/false), std::ldexp(1, -12));
-  EXPECT_FALSE(rate.exhausted());
-  rate.OnRollBack();
-  EXPECT_FALSE(rate.exhausted()) << "they are counted anew";
-  EXPECT_EQ(rate.TryAgain(/*whole=*/true), 1);
-}
-
-TEST(RateScaleTest, DoublesAfterEachLongTimeWithoutOneUpToTheWhole) {
-  RateScale rate(/*recover_after=*/10);
-  rate.OnRollBack();
-  rate.OnRollBack();
-  EXPECT_EQ(Learn(rate, 9), 0.25);
-  EXPECT_EQ(Learn(rate, 1), 0.5);
-  EXPECT_EQ(Learn(rate, 9), 0.5);
-  EXPECT_EQ(Learn(rate, 1), 1);
-  EXPECT_EQ(Learn(rate, 100), 1);
-}
-
-TEST(RateScaleTest, GoesOnFromTheShareItIsGiven) {
-  RateScale rate(/*recover_after=*/10, /*scale=*/0.25);
-  EXPECT_EQ(Learn(rate, 9), 0.25);
-  EXPECT_EQ(Learn(rate, 1), 0.5);
-}
-
-TEST(RateScaleTest, ARollBackBeginsTheLongTimeAnew) {
-  RateScale rate(/*recover_after=*/10);
-  rate.OnRollBack();
-  Learn(rate, 9);
-  EXPECT_EQ(rate.OnRollBack(), 0.25);
-  EXPECT_EQ(Learn(rate, 9), 0.25);
-  EXPECT_EQ(Learn(rate, 1), 0.5);
 }
 
 }  // namespace

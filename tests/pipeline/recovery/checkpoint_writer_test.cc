@@ -1,5 +1,5 @@
 // A learner resumes from its newest checkpoint after any kind of end.
-#include "pipeline/recovery/learner_checkpoints.h"
+#include "pipeline/recovery/checkpoint_writer.h"
 
 #include <unistd.h>
 
@@ -76,14 +76,14 @@ class TestLearner {
   std::unique_ptr<Learner> learner_;
 };
 
-class LearnerCheckpointsTest : public ::testing::Test {
+class CheckpointWriterTest : public ::testing::Test {
  public:
-  ~LearnerCheckpointsTest() override { fs::remove_all(folder_); }
+  ~CheckpointWriterTest() override { fs::remove_all(folder_); }
 
  protected:
-  LearnerCheckpointsTest()
+  CheckpointWriterTest()
       : folder_(fs::path(::testing::TempDir()) /
-                (std::string("learner_checkpoints_test_") +
+                (std::string("checkpoint_writer_test_") +
                  ::testing::UnitTest::GetInstance()->current_test_info()->name() +
                  std::to_string(::getpid()))) {}
 
@@ -105,7 +105,7 @@ class LearnerCheckpointsTest : public ::testing::Test {
   const fs::path folder_;
 };
 
-TEST_F(LearnerCheckpointsTest, GoesOnBitForBitWhereItEnded) {
+TEST_F(CheckpointWriterTest, GoesOnBitForBitWhereItEnded) {
   TestLearner whole(WithoutCheckpoints());
   whole.Learn(40);
   const std::vector<ModelPrediction> expected = whole.End();
@@ -133,7 +133,7 @@ TEST_F(LearnerCheckpointsTest, GoesOnBitForBitWhereItEnded) {
 }
 
 // From the start of each process on, a caller can ask how much a crash would lose.
-TEST_F(LearnerCheckpointsTest, SaysUntilWhenAllIsKeptBeforeItHasWrittenOne) {
+TEST_F(CheckpointWriterTest, SaysUntilWhenAllIsKeptBeforeItHasWrittenOne) {
   const TestLearner without(WithoutCheckpoints());
   EXPECT_FALSE(without->learning().checkpoints.kept_until.has_value());
   for (int process = 0; process < 2; ++process) {
@@ -149,7 +149,7 @@ TEST_F(LearnerCheckpointsTest, SaysUntilWhenAllIsKeptBeforeItHasWrittenOne) {
 }
 
 // A crash is a learner that is never drained.
-TEST_F(LearnerCheckpointsTest, WhileItLearnsItKeepsWhatHasProvenGood) {
+TEST_F(CheckpointWriterTest, WhileItLearnsItKeepsWhatHasProvenGood) {
   {
     TestLearner first(Options());
     first.Learn(60);
@@ -162,7 +162,7 @@ TEST_F(LearnerCheckpointsTest, WhileItLearnsItKeepsWhatHasProvenGood) {
   EXPECT_EQ(first_sample % 10, 0) << "a copy is taken every tenth sample";
 }
 
-TEST_F(LearnerCheckpointsTest, KeepsOthersOut) {
+TEST_F(CheckpointWriterTest, KeepsOthersOut) {
   TestLearner first(Options());
   const TestLearner second(Options());
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
@@ -170,7 +170,7 @@ TEST_F(LearnerCheckpointsTest, KeepsOthersOut) {
   first.End();
 }
 
-TEST_F(LearnerCheckpointsTest, GoesOnLearningWhereNothingCanBeWritten) {
+TEST_F(CheckpointWriterTest, GoesOnLearningWhereNothingCanBeWritten) {
   std::mutex mu;
   std::vector<absl::Status> told;
   TestLearner learner(Options(), {.on_write = [&](const CheckpointWritten& written) {
@@ -187,7 +187,7 @@ TEST_F(LearnerCheckpointsTest, GoesOnLearningWhereNothingCanBeWritten) {
   EXPECT_THAT(std::string(told.front().message()), HasSubstr(folder_.string()));
 }
 
-TEST_F(LearnerCheckpointsTest, OneThatIsAskedForAnswersAllRequestsAndIsKept) {
+TEST_F(CheckpointWriterTest, OneThatIsAskedForAnswersAllRequestsAndIsKept) {
   std::mutex mu;
   std::vector<CheckpointWritten> told;
   FlowOptions options = Options();
@@ -214,7 +214,7 @@ TEST_F(LearnerCheckpointsTest, OneThatIsAskedForAnswersAllRequestsAndIsKept) {
   EXPECT_FALSE(IsKept((folder_ / told[1].name).string()));
 }
 
-TEST_F(LearnerCheckpointsTest, BeginsAnewWhereItsOnlyCheckpointIsDamagedAndKeepsIt) {
+TEST_F(CheckpointWriterTest, BeginsAnewWhereItsOnlyCheckpointIsDamagedAndKeepsIt) {
   {
     TestLearner first(Options());
     first.Learn(25);
@@ -237,7 +237,7 @@ TEST_F(LearnerCheckpointsTest, BeginsAnewWhereItsOnlyCheckpointIsDamagedAndKeeps
   EXPECT_EQ(fs::file_size(aside[0] / damaged), 1000U);
 }
 
-TEST_F(LearnerCheckpointsTest, GoesOnFromOneThatCouldNotBeReadOnceItCanBe) {
+TEST_F(CheckpointWriterTest, GoesOnFromOneThatCouldNotBeReadOnceItCanBe) {
   {
     TestLearner first(Options());
     first.Learn(25);
@@ -259,7 +259,7 @@ TEST_F(LearnerCheckpointsTest, GoesOnFromOneThatCouldNotBeReadOnceItCanBe) {
   EXPECT_EQ(third->resumption().first_sample, 25);
 }
 
-TEST_F(LearnerCheckpointsTest, RefusesWhatTheSameNetworkLearnedForAnotherTask) {
+TEST_F(CheckpointWriterTest, RefusesWhatTheSameNetworkLearnedForAnotherTask) {
   {
     TestLearner first(Options());
     first.Learn(25);
@@ -275,7 +275,7 @@ TEST_F(LearnerCheckpointsTest, RefusesWhatTheSameNetworkLearnedForAnotherTask) {
 }
 
 // Weights that are whole, and finite, and worth nothing: every flow of theirs leaves the picture.
-TEST_F(LearnerCheckpointsTest, BeginsAnewWhereACheckpointIsBadItself) {
+TEST_F(CheckpointWriterTest, BeginsAnewWhereACheckpointIsBadItself) {
   {
     TestLearner first(Options());
     first.Learn(25);
@@ -301,7 +301,7 @@ TEST_F(LearnerCheckpointsTest, BeginsAnewWhereACheckpointIsBadItself) {
 }
 
 // Weights that go wrong are tried once more; then it is they that are bad.
-TEST_F(LearnerCheckpointsTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice) {
+TEST_F(CheckpointWriterTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice) {
   {
     TestLearner first(Options());
     first.Learn(25);
@@ -326,7 +326,7 @@ TEST_F(LearnerCheckpointsTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice
 }
 
 // A seed that is not in force would be a lie in the configuration.
-TEST_F(LearnerCheckpointsTest, RefusesAnotherSeed) {
+TEST_F(CheckpointWriterTest, RefusesAnotherSeed) {
   {
     TestLearner first(Options());
     first.Learn(25);
@@ -341,7 +341,7 @@ TEST_F(LearnerCheckpointsTest, RefusesAnotherSeed) {
                         "another folder to start anew"));
 }
 
-TEST_F(LearnerCheckpointsTest, SaysHowItLearnedAndWhereItsSourceWas) {
+TEST_F(CheckpointWriterTest, SaysHowItLearnedAndWhereItsSourceWas) {
   SourcePosition position = {.frames = 31, .epochs = 2};
   FlowOptions options = Options();
   options.learner.seed = 9;
@@ -367,7 +367,7 @@ TEST_F(LearnerCheckpointsTest, SaysHowItLearnedAndWhereItsSourceWas) {
 }
 
 // A user's own network with dropout: it draws random numbers for each sample.
-class DropoutCheckpointsTest : public LearnerCheckpointsTest {
+class DropoutCheckpointsTest : public CheckpointWriterTest {
  protected:
   DropoutCheckpointsTest() {
     at::manual_seed(3);
@@ -376,7 +376,7 @@ class DropoutCheckpointsTest : public LearnerCheckpointsTest {
   ~DropoutCheckpointsTest() override { fs::remove(network_); }
 
   [[nodiscard]] FlowOptions Options(std::uint64_t seed) const {
-    FlowOptions options = LearnerCheckpointsTest::Options();
+    FlowOptions options = CheckpointWriterTest::Options();
     options.task.network = network_;
     options.learner.optimizer.learning_rate = 1e-3;
     options.learner.seed = seed;
@@ -441,7 +441,7 @@ TEST_F(DropoutCheckpointsTest, APipelineGoesOnBitForBitWhereItIsDrained) {
   EXPECT_EQ(ReadFacts(found.newest->facts).schedule, "hybrid: sequential") << "what ran at the end";
 }
 
-TEST_F(LearnerCheckpointsTest, FactsComeBackAsTheyWere) {
+TEST_F(CheckpointWriterTest, FactsComeBackAsTheyWere) {
   CheckpointFacts facts{.task = "flow",
                         .seed = 0xffff'ffff'ffff'ffff,
                         .schedule = "partime",

@@ -1,0 +1,171 @@
+#include "pipeline/stages/network_store.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "pipeline/device/stage_devices.h"
+#include "pipeline/nn/tensor_snapshot.h"
+
+namespace millrace::pipeline {
+
+std::vector<Stage> CutIntoStages(const LayerChain& chain, const Cuts& cuts) {
+  const int layers = static_cast<int>(chain.layers.size());
+  std::vector<Stage> stages;
+  for (std::size_t i = 0; i <= cuts.size(); ++i) {
+    const int first = i == 0 ? 0 : cuts[i - 1];
+    const int last = (i == cuts.size() ? layers : cuts[i]) - 1;
+    stages.emplace_back(chain, first, last);
+  }
+  return stages;
+}
+
+NetworkStore::NetworkStore(Options options)
+    : chain_(options.chain),
+      optimizer_(options.optimizer),
+      learning_rates_(std::move(options.learning_rates)),
+      devices_(std::move(options.devices)) {
+  const MutexLock lock(mu_);
+  MakeStages(options.cuts);
+}
+
+at::Device NetworkStore::DeviceOf(int stage) const { return DeviceOfStage(devices_, stage); }
+
+Optimizer& NetworkStore::optimizer(int stage) const {
+  const MutexLock lock(mu_);
+  return *optimizers_[stage - 1];
+}
+
+void NetworkStore::MakeStages(const Cuts& cuts) {
+  cuts_ = cuts;
+  stages_ = CutIntoStages(chain_, cuts);
+  values_.clear();
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    values_.push_back(std::make_unique<StageValues>());
+  }
+  MILLRACE_CHECK(learning_rates_.empty() || learning_rates_.size() == stages_.size());
+  MILLRACE_CHECK(CheckDeviceCount(devices_.size(), stage_count()).ok());
+  optimizers_.clear();
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
+      MoveTo(DeviceOf(static_cast<int>(i) + 1), *chain_.layers[layer]);
+    }
+    OptimizerOptions own = optimizer_;
+    if (!learning_rates_.empty()) own.learning_rate = learning_rates_[i];
+    optimizers_.push_back(MakeOptimizer(own, stages_[i].parameters()));
+  }
+  AwaitDevices();
+}
+
+// Does not wait for whole GPUs: another thread may be capturing a stream of theirs.
+void NetworkStore::AwaitDevices() const {
+  for (const at::Device device : devices_) AwaitStream(device);
+}
+
+// A stage visits its layers' parameters in the order of the chain, and so does its optimizer.
+std::vector<OptimizerState> NetworkStore::OptimizerStates(std::size_t stage) const {
+  Optimizer& optimizer = *optimizers_[stage];
+  const std::int64_t known = optimizer.counts().skipped;
+  const OptimizerState whole = optimizer.state();
+  gradients_not_finite_ += whole.counts.skipped - known;  // What a GPU has refused meanwhile.
+  auto next = whole.of_parameters.begin();
+  std::vector<OptimizerState> of_layers;
+  for (int layer = stages_[stage].first(); layer <= stages_[stage].last(); ++layer) {
+    const auto parameters = static_cast<std::ptrdiff_t>(chain_.layers[layer]->parameters().size());
+    of_layers.push_back({.of_parameters = {next, next + parameters}, .counts = whole.counts});
+    next += parameters;
+  }
+  return of_layers;
+}
+
+void NetworkStore::SetOptimizerStates(std::span<const OptimizerState> of_layers) {
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    OptimizerState state{.counts = optimizers_[i]->counts()};
+    for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
+      const OptimizerState& own = of_layers[layer];
+      state.counts.updates = std::max(state.counts.updates, own.counts.updates);
+      state.counts.skipped = std::max(state.counts.skipped, own.counts.skipped);
+      state.of_parameters.insert(state.of_parameters.end(), own.of_parameters.begin(),
+                                 own.of_parameters.end());
+    }
+    optimizers_[i]->set_state(state);
+  }
+}
+
+void NetworkStore::Cut(const Cuts& cuts) {
+  MILLRACE_CHECK(learning_rates_.empty());
+  const MutexLock cut_lock(cut_mu_);
+  const MutexLock lock(mu_);
+  std::vector<OptimizerState> of_layers;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    std::ranges::move(OptimizerStates(i), std::back_inserter(of_layers));
+  }
+  MakeStages(cuts);
+  SetOptimizerStates(of_layers);
+  AwaitDevices();
+}
+
+std::vector<LayerState> NetworkStore::Save(int stage) const {
+  std::vector<OptimizerState> optimizers;
+  {
+    const MutexLock lock(mu_);
+    optimizers = OptimizerStates(stage - 1);
+  }
+  std::vector<LayerState> layers;
+  int layer = stages_[stage - 1].first();
+  for (OptimizerState& optimizer : optimizers) {
+    for (auto& of_parameter : optimizer.of_parameters) of_parameter = CopiesOnHost(of_parameter);
+    layers.push_back(ValuesOf(*chain_.layers[layer++]));
+    layers.back().optimizer = std::move(optimizer);
+  }
+  return layers;
+}
+
+std::vector<LayerState> NetworkStore::Save() const {
+  std::vector<LayerState> layers;
+  for (int stage = 1; stage <= stage_count(); ++stage) {
+    std::ranges::move(Save(stage), std::back_inserter(layers));
+  }
+  return layers;
+}
+
+NetworkStore::Values NetworkStore::Newest() const {
+  const MutexLock lock(cut_mu_);
+  Values newest;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    const StageValues::Still still(*values_[i]);
+    for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
+      newest.layers.push_back(ValuesOf(*chain_.layers[layer]));
+    }
+    const MutexLock counts_lock(mu_);
+    newest.updates = optimizers_[i]->counts().updates;
+  }
+  return newest;
+}
+
+void NetworkStore::Restore(const std::vector<LayerState>& layers) {
+  const MutexLock cut_lock(cut_mu_);
+  RestoreValues(layers, chain_);
+  std::vector<OptimizerState> of_layers;
+  for (const LayerState& layer : layers) {
+    of_layers.push_back(layer.optimizer);
+    // An optimizer changes this state in place, and `layers` may be restored again.
+    for (auto& of_parameter : of_layers.back().of_parameters) {
+      of_parameter = CopiesOnHost(of_parameter);
+    }
+  }
+  const MutexLock lock(mu_);
+  SetOptimizerStates(of_layers);
+  AwaitDevices();
+}
+
+std::vector<std::int64_t> NetworkStore::updates() const {
+  const MutexLock lock(mu_);
+  std::vector<std::int64_t> updates;
+  updates.reserve(optimizers_.size());
+  for (const auto& optimizer : optimizers_) updates.push_back(optimizer->counts().updates);
+  return updates;
+}
+
+}  // namespace millrace::pipeline
