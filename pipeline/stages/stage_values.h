@@ -8,7 +8,7 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "pipeline/engine/turn_lock.h"
+#include "pipeline/engine/fair_mutex.h"
 
 namespace millrace::pipeline {
 
@@ -25,7 +25,7 @@ class StageValues {
     }
 
    private:
-    const std::lock_guard<TurnLock> lock_;
+    const std::lock_guard<FairMutex> lock_;
   };
 
   /// While it is held, the values are the newest ones and do not change. On a GPU, the calling
@@ -37,12 +37,12 @@ class StageValues {
     }
 
    private:
-    const std::lock_guard<TurnLock> lock_;
+    const std::lock_guard<FairMutex> lock_;
     std::optional<c10::StreamGuard> in_stream_;
   };
 
  private:
-  TurnLock lock_;
+  FairMutex lock_;
   std::optional<c10::Stream> stream_;  // On a GPU: the stream of the stage's operations.
 };
 
