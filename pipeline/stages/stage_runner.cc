@@ -27,7 +27,8 @@ StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
       versions_(parts.stage.parameters(), parts.captures && !parts.device.is_cpu()
                                               ? VersionsHeld(at_work.plan, number)
                                               : at_work.plan.rules(number).versions),
-      values_stay_(parts.device.is_cpu() && versions_.held() == 1 && parts.stage.buffers().empty()),
+      only_updates_write_(parts.device.is_cpu() && versions_.held() == 1 &&
+                          parts.stage.buffers().empty()),
       lanes_(LaneCount(at_work.plan)),
       kept_(at_work.plan.rules(number).slots) {
   Connect(parts.cuts);
@@ -83,8 +84,8 @@ void StageRunner::Connect(const Cuts& cuts) {
 }
 
 bool StageRunner::Run(const Step& step) {
-  if (values_stay_ && step.kind != OperationKind::kUpdate) return Do(step);
-  const StageValues::Moving moving(parts_.values, parts_.device);
+  if (only_updates_write_ && step.kind != OperationKind::kUpdate) return Do(step);
+  const StageParameterLock::Update lock(parts_.parameter_lock, parts_.device);
   return Do(step);
 }
 

@@ -20,7 +20,7 @@
 #include "pipeline/stages/captured_stage.h"
 #include "pipeline/stages/channel_rings.h"
 #include "pipeline/stages/judge.h"
-#include "pipeline/stages/stage_values.h"
+#include "pipeline/stages/stage_parameter_lock.h"
 #include "pipeline/stages/stage_work.h"
 #include "pipeline/stages/weight_versions.h"
 
@@ -55,7 +55,7 @@ class StageRunner {
     const std::atomic<double>& rate_scale;
     /// Counts gradients that are not finite, of weights and of tensors for another stage.
     std::atomic<std::int64_t>& not_finite;
-    StageValues& values;
+    StageParameterLock& parameter_lock;
     std::uint64_t seed;
     /// Whether it captures its operations if possible.
     bool captures;
@@ -136,9 +136,8 @@ class StageRunner {
   std::vector<Connection> outgoing_;
 
   WeightVersions versions_;
-  // Whether a reader between updates finds the newest values complete. A plan that keeps one
-  // version may run forwards and backwards concurrently.
-  const bool values_stay_;
+  // Forwards and backwards then need no lock. With one version, the plan may run them concurrently.
+  const bool only_updates_write_;
   const int lanes_;
   std::string why_not_captured_;             // A reason in the plan or the network.
   std::unique_ptr<CapturedStage> captured_;  // Null if why_not_captured_ has a reason.

@@ -70,9 +70,9 @@ StagedNetwork::StagedNetwork(Options options)
 void StagedNetwork::Cut(const Cuts& cuts) {
   cuts_ = cuts;
   stages_ = CutIntoStages(chain_, cuts);
-  values_.clear();
+  parameter_locks_.clear();
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    values_.push_back(std::make_unique<StageValues>());
+    parameter_locks_.push_back(std::make_unique<StageParameterLock>());
   }
   MILLRACE_CHECK(learning_rates_.empty() || learning_rates_.size() == stages_.size());
   MILLRACE_CHECK(CheckDeviceCount(devices_.size(), stage_count()).ok());
@@ -166,7 +166,7 @@ StagedNetwork::Values StagedNetwork::Newest() const {
   const MutexLock lock(cut_mu_);
   Values newest;
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    const StageValues::Still still(*values_[i]);
+    const StageParameterLock::Read read(*parameter_locks_[i]);
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
       newest.layers.push_back({.parameters = Copies(chain_.layers[layer]->parameters()),
                                .buffers = Copies(chain_.layers[layer]->buffers())});
@@ -178,7 +178,7 @@ StagedNetwork::Values StagedNetwork::Newest() const {
 }
 
 void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
-  const MutexLock values_lock(cut_mu_);
+  const MutexLock cut_lock(cut_mu_);
   PutValues(layers, chain_);
   std::vector<OptimizerState> of_layers;
   for (const LayerState& layer : layers) {
@@ -206,7 +206,7 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
                                    .optimizer = *optimizers_[i],
                                    .rate_scale = rate_scale_,
                                    .not_finite = gradients_not_finite_,
-                                   .values = *values_[i],
+                                   .parameter_lock = *parameter_locks_[i],
                                    .seed = seed_,
                                    .captures = captures_};
     runners_.push_back(std::make_unique<StageRunner>(static_cast<int>(i) + 1, parts, *at_work_));
@@ -214,7 +214,7 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
 }
 
 void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts) {
-  const MutexLock values_lock(cut_mu_);
+  const MutexLock cut_lock(cut_mu_);
   for (const auto& runner : runners_) runner->DropGradients();
   runners_.clear();
   const MutexLock lock(mu_);

@@ -30,8 +30,8 @@
 #include "pipeline/plan/stage_time.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/judge.h"
+#include "pipeline/stages/stage_parameter_lock.h"
 #include "pipeline/stages/stage_runner.h"
-#include "pipeline/stages/stage_values.h"
 
 namespace millrace::pipeline {
 
@@ -197,8 +197,8 @@ class StagedNetwork {
   mutable Mutex cut_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Between Switch(), Restore() and Newest().
   Cuts cuts_;
   std::vector<Stage> stages_;
-  std::vector<std::unique_ptr<StageValues>> values_;  // Per stage.
-  mutable Mutex mu_;  // Between Switch() and updates(). Locked after a StageValues.
+  std::vector<std::unique_ptr<StageParameterLock>> parameter_locks_;  // Per stage.
+  mutable Mutex mu_;  // Between Switch() and updates(). Locked after a StageParameterLock.
   std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
   // The part of the optimizers' counts that came with a restored state or twice by new cuts.
   std::int64_t refused_elsewhere_ ABSL_GUARDED_BY(mu_) = 0;
