@@ -24,10 +24,10 @@
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/engine/phased_engine.h"
 #include "pipeline/flow/flow_inference.h"
-#include "pipeline/flow/flow_judge.h"
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/flow/flow_pictures.h"
 #include "pipeline/flow/flow_plan.h"
+#include "pipeline/flow/flow_stage_loss.h"
 #include "pipeline/flow/flow_task.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/learner/rate_factor.h"
@@ -201,6 +201,10 @@ class FlowLearner final : public Learner {
                              .clock = options_.clock},
           std::move(flow.for_a_rate->found));
     }
+    auto loss = std::make_unique<FlowPredictionLoss>(options_, on_prediction_);
+    auto level_loss = std::make_unique<FlowLevelLoss>(options_);
+    FlowPredictionLoss& of_network = *loss;
+    FlowLevelLoss& of_levels = *level_loss;
     network_ = std::make_unique<StagedNetwork>(StagedNetwork::Options{
         .chain = *chain_,
         .cuts = std::move(flow.cuts),
@@ -208,33 +212,17 @@ class FlowLearner final : public Learner {
         .plan = first,
         .first_sample = admitted_,
         .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
-        .judge = JudgeOfPredictions(),
-        .local_judge = JudgeOfLevels(),
+        .loss = std::move(loss),
+        .local_loss = std::move(level_loss),
         .optimizer = {.learning_rate = options_.learning_rate},
         .seed = options_.seed,
         .captures = options_.captures,
         .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(*network_, u); }});
     lasting_->Begin(*network_);
     decisions_ = std::make_unique<LearningDecisions>(options_.learning, lasting_->safe().health());
-    judge_ =
-        std::make_unique<const FlowJudge>(options_, on_prediction_, *decisions_, lasting_->safe());
+    of_network.Attach(*network_, *decisions_, lasting_->safe());
+    of_levels.Attach(*decisions_, lasting_->safe());
     return StartEngine(std::move(flow.phases), flow.costs);
-  }
-
-  [[nodiscard]] Judge JudgeOfPredictions() {
-    return {.measure = [this](const Judgement& made) { return judge_->Measure(made); },
-            .decide =
-                [this](const Judgement& made, const Measured& measured) {
-                  return judge_->Decide(made, measured, *network_);
-                },
-            .measures_tensors_alone = true};
-  }
-
-  [[nodiscard]] Judge JudgeOfLevels() {
-    return {.wanted = [this](int /*stage*/,
-                             std::int64_t sample) { return judge_->LevelIsWanted(sample); },
-            .measure = [this](const Judgement& made) { return judge_->MeasureLevel(made); },
-            .measures_tensors_alone = true};
   }
 
   [[nodiscard]] absl::Status CheckPictures(const PicturePair& pair) const {
@@ -378,7 +366,6 @@ class FlowLearner final : public Learner {
   std::vector<c10::Stream> uploads_;  // One per GPU.
   std::unique_ptr<LastingLearning> lasting_;
   std::unique_ptr<LearningDecisions> decisions_;
-  std::unique_ptr<const FlowJudge> judge_;
   std::unique_ptr<Replanner> replanner_;  // Null: no replanning.
   std::unique_ptr<StagedNetwork> network_;
   std::unique_ptr<FlowInference> inference_;

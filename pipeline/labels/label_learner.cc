@@ -13,8 +13,8 @@
 #include "base/check.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
-#include "pipeline/labels/label_judge.h"
 #include "pipeline/labels/label_networks.h"
+#include "pipeline/labels/label_stage_loss.h"
 #include "pipeline/labels/sample_window.h"
 #include "pipeline/nn/network_values.h"
 #include "pipeline/planner/partition.h"
@@ -103,13 +103,10 @@ class StagedLabelLearner final : public LabelLearner {
     phases = PhasesFrom(std::move(phases), admitted_);
     labels_ = std::make_unique<LateLabels>(LateLabels::Options{
         .window = options_.window, .in_flight = StepsInFlight(phases), .first = admitted_});
-    judge_ = std::make_unique<LabelJudge>(
-        options_, *labels_, std::move(on_prediction),
-        [this] { return run_->network().updates().back(); }, ScoreTaker());
     if (options_.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
     MILLRACE_RETURN_IF_ERROR(TryStages(input, options_.schedule,
                                        [this](const at::Tensor& output, const std::string& what) {
-                                         return judge_->CheckFits(output, what);
+                                         return CheckOutputShape(options_, output, what);
                                        }));
     if (options_.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
     if (options_.copy_every > 0) {
@@ -119,13 +116,13 @@ class StagedLabelLearner final : public LabelLearner {
             options_.on_copy(state.sample, copied_);
           });
     }
-    return StartRun(std::move(phases));
+    return StartRun(std::move(phases), std::move(on_prediction));
   }
 
   absl::StatusOr<std::int64_t> Admit(std::span<const float> values,
                                      std::optional<SampleLabel> label) override {
     MILLRACE_RETURN_IF_ERROR(CheckValues(values));
-    if (label) MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(*label));
+    if (label) MILLRACE_RETURN_IF_ERROR(CheckLabel(*label, options_.task, options_.outputs));
     MILLRACE_RETURN_IF_ERROR(failure_);
     labels_->Admit(admitted_, std::move(label));
     absl::StatusOr<std::int64_t> number =
@@ -137,7 +134,7 @@ class StagedLabelLearner final : public LabelLearner {
   }
 
   absl::Status Label(std::int64_t sample, SampleLabel label) override {
-    MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(label));
+    MILLRACE_RETURN_IF_ERROR(CheckLabel(label, options_.task, options_.outputs));
     return labels_->Add(sample, std::move(label));
   }
 
@@ -230,15 +227,20 @@ class StagedLabelLearner final : public LabelLearner {
     return absl::OkStatus();
   }
 
-  [[nodiscard]] StagedNetwork::Options NetworkOptions(const Plan& plan) {
-    StagedNetwork::Options network{.chain = chain_,
-                                   .cuts = cuts_,
-                                   .plan = plan,
-                                   .first_sample = admitted_,
-                                   .judge = judge_->OfPredictions(),
-                                   .local_judge = judge_->OfStages(),
-                                   .optimizer = options_.optimizer,
-                                   .seed = options_.seed};
+  [[nodiscard]] StagedNetwork::Options NetworkOptions(const Plan& plan,
+                                                      OnLabelPrediction on_prediction) {
+    auto loss = std::make_unique<LabelPredictionLoss>(
+        options_, *labels_, std::move(on_prediction),
+        [this] { return run_->network().updates().back(); }, ScoreTaker());
+    StagedNetwork::Options network{
+        .chain = chain_,
+        .cuts = cuts_,
+        .plan = plan,
+        .first_sample = admitted_,
+        .loss = std::move(loss),
+        .local_loss = std::make_unique<LabelWindowLoss>(options_, *labels_),
+        .optimizer = options_.optimizer,
+        .seed = options_.seed};
     if (copies_ != nullptr || lasting_ != nullptr) {
       network.on_update = [this](const Step& update) {
         const StagedNetwork& at_work = run_->network();
@@ -249,9 +251,9 @@ class StagedLabelLearner final : public LabelLearner {
     return network;
   }
 
-  absl::Status StartRun(Phases phases) {
+  absl::Status StartRun(Phases phases, OnLabelPrediction on_prediction) {
     plan_ = phases.front().plan;
-    StagedNetwork::Options network = NetworkOptions(plan_);
+    StagedNetwork::Options network = NetworkOptions(plan_, std::move(on_prediction));
     MILLRACE_ASSIGN_OR_RETURN(run_,
                               NetworkRun::Start({.network = std::move(network),
                                                  .phases = std::move(phases),
@@ -302,7 +304,6 @@ class StagedLabelLearner final : public LabelLearner {
   const Cuts cuts_;
   Plan plan_;
   std::unique_ptr<LateLabels> labels_;
-  std::unique_ptr<LabelJudge> judge_;
   std::unique_ptr<LastingLearning> lasting_;  // Null: diverged weights are not restored.
   std::unique_ptr<StateCollector> copies_;    // Null: copies are off.
 

@@ -122,8 +122,9 @@ class StagedContender final : public BenchContender {
                   .cuts = std::move(options.cuts),
                   .devices = {options.device},
                   .plan = plan_,
-                  .judge = LastJudge(),
-                  .local_judge = SmallOutputs(),
+                  .loss = std::make_unique<FunctionLoss>(
+                      LossOf, [this](const StageOutput&, const LossValue&) { OnPredicted(); }),
+                  .local_loss = std::make_unique<FunctionLoss>(LossOf),
                   .optimizer = options.optimizer,
                   .captures = options.captures}) {}
 
@@ -204,17 +205,10 @@ class StagedContender final : public BenchContender {
     return worked;
   }
 
-  static Judge SmallOutputs() {
-    return Minimising([](const Judgement& made) { return BenchLoss(made.output); });
-  }
-  Judge LastJudge() {
-    Judge judge = SmallOutputs();
-    judge.decide = [this](const Judgement&, const Measured&) {
-      AwaitStream(device_);
-      log_->Predicted();
-      return true;
-    };
-    return judge;
+  static at::Tensor LossOf(const StageOutput& output) { return BenchLoss(output.output); }
+  void OnPredicted() {
+    AwaitStream(device_);
+    log_->Predicted();
   }
 
   const LayerChain chain_;

@@ -17,7 +17,7 @@
 namespace millrace::pipeline {
 namespace {
 
-absl::Status GoThrough(const FirstInput& first, bool all_judged, CheckOutput check) {
+absl::Status GoThrough(const FirstInput& first, bool all_have_losses, CheckOutput check) {
   const at::NoGradGuard no_graph;
   Tensors passed = {first.input};
   int number = 0;
@@ -30,7 +30,7 @@ absl::Status GoThrough(const FirstInput& first, bool all_judged, CheckOutput che
           "stage ", number, " of the network refuses the first input: ", CauseLine(e.what())));
     }
     const bool last = number == static_cast<int>(first.cuts.size()) + 1;
-    if (!last && !all_judged) continue;
+    if (!last && !all_have_losses) continue;
     const std::string what =
         last ? std::string("the network")
              : absl::StrCat("stage ", number, ", which schedule local gives its own loss,");

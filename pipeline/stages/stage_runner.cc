@@ -20,7 +20,7 @@ StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
       at_work_(at_work),
       work_({.number = number,
              .stage = parts.stage,
-             .judge = OwnJudge(),
+             .loss = OwnLoss(),
              .by_mini_batch = LearnsByMiniBatch(at_work.plan),
              .seed = parts.seed}),
       camera_(work_.has_own_loss() ? &at_work.channels.Between(0, number) : nullptr),
@@ -36,11 +36,11 @@ StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
 }
 
 // Null: it learns from the gradients of the stage behind.
-const Judge* StageRunner::OwnJudge() const {
-  if (number_ == at_work_.plan.stage_count()) return &parts_.judge;
+Loss* StageRunner::OwnLoss() const {
+  if (number_ == at_work_.plan.stage_count()) return &parts_.loss;
   if (at_work_.plan.rules(number_).gradient != GradientFrom::kOwnLoss) return nullptr;
-  MILLRACE_CHECK(parts_.local_judge.measure != nullptr);
-  return &parts_.local_judge;
+  MILLRACE_CHECK(parts_.local_loss != nullptr);
+  return parts_.local_loss;
 }
 
 void StageRunner::CaptureIfPossible() {
@@ -131,22 +131,21 @@ Arrived StageRunner::CameraOf(std::int64_t sample) const {
 
 void StageRunner::Forward(std::int64_t sample) {
   Kept kept;
-  const Judge* const judge = OwnJudge();
-  const bool wanted =
-      judge != nullptr && (!judge->wanted || judge->wanted(number_, InStream(sample)));
-  GoForward(sample, wanted, kept);
+  Loss* const loss = OwnLoss();
+  const bool may_learn = loss != nullptr && loss->MayLearn(InStream(sample));
+  GoForward(sample, may_learn, kept);
   ForwardMade& made = kept.made();
   Send(sample, made.outputs, kept.lane != nullptr);
-  kept.learns = wanted && work_.Decide(made, InStream(sample));
+  kept.learns = may_learn && work_.OnPredicted(made, InStream(sample));
   if (kept.lane == nullptr) {
     made.outputs.clear();
-    made.measured = {};
-    if (judge != nullptr && !kept.learns) made.ends.clear();
+    made.loss = {};
+    if (loss != nullptr && !kept.learns) made.ends.clear();
   }
   kept_.Write(sample, std::move(kept));
 }
 
-void StageRunner::GoForward(std::int64_t sample, bool measure, Kept& kept) {
+void StageRunner::GoForward(std::int64_t sample, bool with_loss, Kept& kept) {
   const Arrivals inputs = InputsOf(sample);
   const Arrived camera = CameraOf(sample);
   const bool keeps_graph = at_work_.reads.keeps(number_, sample) == Keeps::kActivations;
@@ -167,7 +166,7 @@ void StageRunner::GoForward(std::int64_t sample, bool measure, Kept& kept) {
   if (camera.tensor.defined()) kept.own.camera = Brought(camera.tensor, parts_.device);
   const WeightVersions::Use use(versions_, kept.version);
   const at::AutoGradMode graph(keeps_graph);
-  work_.GoForward(kept.own, InStream(sample), measure);
+  work_.GoForward(kept.own, InStream(sample), with_loss);
   if (!keeps_graph) kept.own.ends.clear();
 }
 

@@ -19,7 +19,7 @@
 #include "pipeline/plan/versions_read.h"
 #include "pipeline/stages/captured_stage.h"
 #include "pipeline/stages/channel_rings.h"
-#include "pipeline/stages/judge.h"
+#include "pipeline/stages/loss.h"
 #include "pipeline/stages/stage_parameter_lock.h"
 #include "pipeline/stages/stage_work.h"
 #include "pipeline/stages/weight_versions.h"
@@ -49,8 +49,8 @@ class StageRunner {
     /// The device on which it computes.
     at::Device device;
     const Cuts& cuts;
-    const Judge& judge;
-    const Judge& local_judge;
+    Loss& loss;
+    Loss* local_loss;  ///< For a stage before the last. May be null.
     Optimizer& optimizer;
     const std::atomic<double>& rate_scale;
     /// Counts gradients that are not finite, of weights and of tensors for another stage.
@@ -106,7 +106,7 @@ class StageRunner {
   void Connect(const Cuts& cuts);
   void CaptureIfPossible();
   [[nodiscard]] bool Do(const Step& step);
-  [[nodiscard]] const Judge* OwnJudge() const;
+  [[nodiscard]] Loss* OwnLoss() const;
   [[nodiscard]] std::int64_t InStream(std::int64_t sample) const {
     return at_work_.first_sample + sample;
   }
@@ -114,7 +114,7 @@ class StageRunner {
   [[nodiscard]] Arrived CameraOf(std::int64_t sample) const;
   [[nodiscard]] ArrivedGradients GradientsOf(std::int64_t sample) const;
   void Forward(std::int64_t sample);
-  void GoForward(std::int64_t sample, bool measure, Kept& kept);
+  void GoForward(std::int64_t sample, bool with_loss, Kept& kept);
   void Send(std::int64_t sample, const Tensors& outputs, bool lasting);
   [[nodiscard]] bool Backward(std::int64_t sample);
   // Goes backward with the gradients of `sample` and the kept data of `used`. nullopt if the loss

@@ -16,32 +16,31 @@ Tensors StageWork::Forward(const ForwardMade& made, std::int64_t sample) const {
                                 MixSeeds(options_.seed, static_cast<std::uint64_t>(sample)));
 }
 
-void StageWork::GoForward(ForwardMade& made, std::int64_t sample, bool measure) {
+void StageWork::GoForward(ForwardMade& made, std::int64_t sample, bool with_loss) {
   made.outputs = buffers_.First([&] { return Forward(made, sample); });
   made.ends = made.outputs;
-  if (has_own_loss() && measure) Measure(made, sample);
+  if (has_own_loss() && with_loss) ComputeLoss(made, sample);
 }
 
 void StageWork::GoForwardAgain(ForwardMade& made, std::int64_t sample) const {
   made.outputs = Forward(made, sample);
   made.ends = made.outputs;
-  if (has_own_loss()) Measure(made, sample);
+  if (has_own_loss()) ComputeLoss(made, sample);
 }
 
-Judgement StageWork::JudgementOf(const ForwardMade& made, std::int64_t sample) const {
+StageOutput StageWork::OutputOf(const ForwardMade& made, std::int64_t sample) const {
   return {
       .stage = options_.number, .sample = sample, .input = made.camera, .output = made.outputs[0]};
 }
 
-void StageWork::Measure(ForwardMade& made, std::int64_t sample) const {
-  made.measured = options_.judge->measure(JudgementOf(made, sample));
-  made.ends = {made.measured.objective};
+void StageWork::ComputeLoss(ForwardMade& made, std::int64_t sample) const {
+  made.loss = options_.loss->Compute(OutputOf(made, sample));
+  made.ends = {made.loss.objective};
 }
 
-bool StageWork::Decide(const ForwardMade& made, std::int64_t sample) const {
-  const bool learns =
-      !options_.judge->decide || options_.judge->decide(JudgementOf(made, sample), made.measured);
-  return learns && made.measured.objective.defined();
+bool StageWork::OnPredicted(const ForwardMade& made, std::int64_t sample) const {
+  const bool learns = options_.loss->OnPredicted(OutputOf(made, sample), made.loss);
+  return learns && made.loss.objective.defined();
 }
 
 Tensors StageWork::GoBackward(ForwardMade& made, const Tensors& gradients, bool keep_graph) {

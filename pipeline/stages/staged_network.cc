@@ -53,8 +53,8 @@ PipelineShape ShapeOf(const LayerChain& chain, const Cuts& cuts) {
 
 StagedNetwork::StagedNetwork(Options options)
     : chain_(options.chain),
-      judge_(std::move(options.judge)),
-      local_judge_(std::move(options.local_judge)),
+      loss_(std::move(options.loss)),
+      local_loss_(std::move(options.local_loss)),
       seed_(options.seed),
       optimizer_(options.optimizer),
       learning_rates_(std::move(options.learning_rates)),
@@ -201,8 +201,8 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
     const StageRunner::Parts parts{.stage = stages_[i],
                                    .device = DeviceOf(i),
                                    .cuts = cuts_,
-                                   .judge = judge_,
-                                   .local_judge = local_judge_,
+                                   .loss = *loss_,
+                                   .local_loss = local_loss_.get(),
                                    .optimizer = *optimizers_[i],
                                    .rate_scale = rate_scale_,
                                    .not_finite = gradients_not_finite_,

@@ -29,7 +29,7 @@
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/stage_time.h"
 #include "pipeline/schedules/schedules.h"
-#include "pipeline/stages/judge.h"
+#include "pipeline/stages/loss.h"
 #include "pipeline/stages/stage_parameter_lock.h"
 #include "pipeline/stages/stage_runner.h"
 
@@ -58,9 +58,9 @@ class StagedNetwork {
     /// Empty: the input is used unchanged.
     std::function<at::Tensor(const at::Tensor&)> read = {};
     /// For the network's output.
-    Judge judge;
+    std::unique_ptr<Loss> loss;
     /// For the output of a stage before the last, if the plan gives it its own loss.
-    Judge local_judge = {};
+    std::unique_ptr<Loss> local_loss = nullptr;
     OptimizerOptions optimizer = {};
     /// Learning rates of stages 1 to D. Empty: the rate of `optimizer` for all stages.
     std::vector<double> learning_rates = {};
@@ -178,8 +178,8 @@ class StagedNetwork {
 
   // Constant after construction.
   const LayerChain& chain_;
-  const Judge judge_;
-  const Judge local_judge_;
+  const std::unique_ptr<Loss> loss_;
+  const std::unique_ptr<Loss> local_loss_;
   const std::uint64_t seed_;
   const OptimizerOptions optimizer_;
   const std::vector<double> learning_rates_;

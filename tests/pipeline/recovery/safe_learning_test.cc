@@ -33,19 +33,25 @@ std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
   return copies;
 }
 
+// The loss is zero; its gradient is infinity times zero.
+at::Tensor InfiniteGradient(const StageOutput& output) {
+  return (output.output - output.output.detach()).abs().sqrt().sum();
+}
+
 constexpr int kMostSamples = 64;
 
 // A small network under a schedule, run step by step.
 class LearningNetwork {
  public:
   explicit LearningNetwork(const std::string& schedule, Cuts cuts,
-                           std::function<void(const Step&)> on_update = {}, Judge judge = ByInput())
+                           std::function<void(const Step&)> on_update = {},
+                           std::unique_ptr<Loss> loss = ByInput())
       : chain_(SmallChain()),
         plan_(PlanOf(schedule, cuts)),
         network_({.chain = chain_,
                   .cuts = std::move(cuts),
                   .plan = plan_,
-                  .judge = std::move(judge),
+                  .loss = std::move(loss),
                   .optimizer = {.kind = OptimizerOptions::Kind::kAdam, .learning_rate = 0.01},
                   .on_update = std::move(on_update)}) {}
 
@@ -128,11 +134,8 @@ TEST(NetworkStateTest, CountsNeverGoBack) {
   EXPECT_EQ(learned.network().updates(), (std::vector<std::int64_t>{20, 20}));
 }
 
-// The loss is zero; its gradient is infinity times zero.
 TEST(SafeLearningTest, AGradientThatIsNotFiniteTeachesNothingAndIsCounted) {
-  LearningNetwork learned("sequential", {3}, {}, Minimising([](const Judgement& j) {
-                            return (j.output - j.output.detach()).abs().sqrt().sum();
-                          }));
+  LearningNetwork learned("sequential", {3}, {}, std::make_unique<FunctionLoss>(InfiniteGradient));
   const std::vector<at::Tensor> start = learned.weights();
   learned.Learn(5);
   EXPECT_TRUE(Equal(learned.weights(), start));
@@ -145,15 +148,13 @@ TEST(SafeLearningTest, AGradientThatIsNotFiniteTeachesNothingAndIsCounted) {
 TEST(SafeLearningTest, UpdatesThatAreAllLeftOutAreAReasonToGoBack) {
   StagedNetwork* network = nullptr;
   SafeLearning* safe = nullptr;
-  Judge judge = Minimising(
-      [](const Judgement& j) { return (j.output - j.output.detach()).abs().sqrt().sum(); });
-  judge.decide = [&](const Judgement& made, const Measured& /*measured*/) {
-    static_cast<void>(
-        safe->health().Next({.sample = made.sample, .loss = 0.5, .loss_no_motion = 1}));
-    safe->OnJudged({.sample = made.sample, .learned = true}, *network);
-    return true;
-  };
-  LearningNetwork learning("sequential", {3}, {}, std::move(judge));
+  auto loss = std::make_unique<FunctionLoss>(
+      InfiniteGradient, [&](const StageOutput& output, const LossValue& /*value*/) {
+        static_cast<void>(
+            safe->health().Next({.sample = output.sample, .loss = 0.5, .loss_no_motion = 1}));
+        safe->OnJudged({.sample = output.sample, .learned = true}, *network);
+      });
+  LearningNetwork learning("sequential", {3}, {}, std::move(loss));
   network = &learning.network();
   SafeLearning own({.divergence = {.most_refused = 5}},
                    {.state = {.sample = -1, .layers = network->Save()}});
@@ -176,18 +177,17 @@ class JudgedRun {
   enum class Judged { kBeforeItsCopy, kAfterItsCopy };
 
   void Learn(const std::vector<double>& ratios, Judged judged) {
-    Judge judge = ByInput();
-    judge.decide = [&](const Judgement& made, const Measured& /*measured*/) {
-      static_cast<void>(safe_->health().Next(
-          {.sample = made.sample, .loss = ratios.at(made.sample), .loss_no_motion = 1}));
-      if (judged == Judged::kBeforeItsCopy) OnJudged(made.sample);
-      return true;
-    };
+    auto loss = std::make_unique<FunctionLoss>(
+        LossByInput, [&](const StageOutput& output, const LossValue& /*value*/) {
+          static_cast<void>(safe_->health().Next(
+              {.sample = output.sample, .loss = ratios.at(output.sample), .loss_no_motion = 1}));
+          if (judged == Judged::kBeforeItsCopy) OnJudged(output.sample);
+        });
     const auto on_update = [&](const Step& update) {
       safe_->OnUpdate(learning_->network(), update);
       if (judged == Judged::kAfterItsCopy) OnJudged(update.first);
     };
-    learning_.emplace("sequential", Cuts{}, on_update, std::move(judge));
+    learning_.emplace("sequential", Cuts{}, on_update, std::move(loss));
     safe_.emplace(
         SafeLearning::Options{
             .divergence = {.window = 1, .most_loss = 3},

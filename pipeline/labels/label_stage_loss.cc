@@ -1,4 +1,4 @@
-#include "pipeline/labels/label_judge.h"
+#include "pipeline/labels/label_stage_loss.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,8 +46,8 @@ std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task) {
   return {first, first + out.numel()};
 }
 
-// A sample's slot on its way to the last stage is free after that stage has judged it. A sample
-// that the stage keeps for a second judgement takes one of the stage's own slots.
+// A sample's slot on its way to the last stage is free after that stage has computed its loss. A
+// sample that the stage keeps to compute it again takes one of the stage's own slots.
 std::int64_t StepsInFlight(const Phases& phases) {
   std::int64_t most = 0;
   for (const Phase& phase : phases) {
@@ -61,31 +61,25 @@ std::int64_t StepsInFlight(const Phases& phases) {
   return most;
 }
 
-LabelJudge::LabelJudge(const LabelLearnerOptions& options, LateLabels& labels,
-                       OnLabelPrediction on_prediction, std::function<std::int64_t()> updates,
-                       OnLabelScore on_score)
+absl::Status CheckOutputShape(const LabelLearnerOptions& options, const at::Tensor& output,
+                              const std::string& what) {
+  const int window = options.window;
+  const int outputs = options.outputs;
+  if (output.sizes() == at::IntArrayRef({window, outputs})) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, " makes [", absl::StrJoin(output.sizes(), ", "), "] of a window of ", window,
+      " samples; ", outputs, options.task == LabelTask::kClassification ? " classes" : " values",
+      " need [", window, ", ", outputs, "]"));
+}
+
+LabelWindowLoss::LabelWindowLoss(const LabelLearnerOptions& options, LateLabels& labels)
     : task_(options.task),
       window_(options.window),
       outputs_(options.outputs),
       loss_(LossFor(options.task)),
-      labels_(labels),
-      on_prediction_(std::move(on_prediction)),
-      updates_(std::move(updates)),
-      on_score_(std::move(on_score)) {}
+      labels_(labels) {}
 
-absl::Status LabelJudge::CheckFits(const at::Tensor& output, const std::string& what) const {
-  if (output.sizes() == at::IntArrayRef({window_, outputs_})) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      what, " makes [", absl::StrJoin(output.sizes(), ", "), "] of a window of ", window_,
-      " samples; ", outputs_, task_ == LabelTask::kClassification ? " classes" : " values",
-      " need [", window_, ", ", outputs_, "]"));
-}
-
-absl::Status LabelJudge::CheckLabel(const SampleLabel& label) const {
-  return pipeline::CheckLabel(label, task_, outputs_);
-}
-
-at::Tensor LabelJudge::LossOf(const Labels& labels, const at::Tensor& output) const {
+at::Tensor LabelWindowLoss::LossOf(const Labels& labels, const at::Tensor& output) const {
   const auto count = static_cast<std::int64_t>(labels.size());
   if (count == 0) return {};
   std::vector<std::int64_t> rows;
@@ -100,58 +94,54 @@ at::Tensor LabelJudge::LossOf(const Labels& labels, const at::Tensor& output) co
       values.insert(values.end(), own.begin(), own.end());
     }
   }
-  const at::Tensor judged = output.index_select(0, TensorOf(rows, {count}, at::kLong));
-  return loss_(judged, task_ == LabelTask::kClassification
-                           ? TensorOf(classes, {count}, at::kLong)
-                           : TensorOf(values, {count, outputs_}, at::kFloat));
+  const at::Tensor labelled_rows = output.index_select(0, TensorOf(rows, {count}, at::kLong));
+  return loss_(labelled_rows, task_ == LabelTask::kClassification
+                                  ? TensorOf(classes, {count}, at::kLong)
+                                  : TensorOf(values, {count, outputs_}, at::kFloat));
 }
 
-Judge LabelJudge::OfStages() const {
-  return Minimising(
-      [this](const Judgement& made) { return LossOf(labels_.Labels(made.sample), made.output); },
-      /*of_tensors_alone=*/false);
-}
+LabelPredictionLoss::LabelPredictionLoss(const LabelLearnerOptions& options, LateLabels& labels,
+                                         OnLabelPrediction on_prediction,
+                                         std::function<std::int64_t()> updates,
+                                         OnLabelScore on_score)
+    : LabelWindowLoss(options, labels),
+      on_prediction_(std::move(on_prediction)),
+      updates_(std::move(updates)),
+      on_score_(std::move(on_score)) {}
 
-Judge LabelJudge::OfPredictions() {
-  Judge judge = OfStages();
-  judge.decide = [this](const Judgement& made, const Measured& measured) {
-    return Decide(made, measured.objective);
-  };
-  return judge;
-}
-
-bool LabelJudge::Decide(const Judgement& made, const at::Tensor& loss) {
-  const Labels labels = labels_.Labels(made.sample);
-  LabelPrediction prediction = PredictionOf(made, labels);
-  if (loss.defined()) prediction.loss = loss.item<float>();
+bool LabelPredictionLoss::OnPredicted(const StageOutput& output, const LossValue& value) {
+  const Labels labels = labels_.Labels(output.sample);
+  LabelPrediction prediction = PredictionOf(output, labels);
+  if (value.objective.defined()) prediction.loss = value.objective.item<float>();
   prediction.finite = AllFinite(prediction.outputs) && std::isfinite(prediction.loss.value_or(0));
-  if (on_score_) prediction.drift = on_score_(ScoreOf(made, labels, prediction));
+  if (on_score_) prediction.drift = on_score_(ScoreOf(output, labels, prediction));
   on_prediction_(prediction);
   return prediction.finite;
 }
 
-LabelPrediction LabelJudge::PredictionOf(const Judgement& made, const Labels& labels) const {
-  LabelPrediction prediction{.sample = made.sample,
-                             .outputs = OutputsOf(made.output[made.sample % window_], task_),
+LabelPrediction LabelPredictionLoss::PredictionOf(const StageOutput& output,
+                                                  const Labels& labels) const {
+  LabelPrediction prediction{.sample = output.sample,
+                             .outputs = OutputsOf(output.output[output.sample % window_], task_),
                              .labelled = static_cast<int>(labels.size()),
                              .updates = updates_()};
   prediction.best_class = BestClassOf(prediction.outputs, task_);
   return prediction;
 }
 
-LabelScore LabelJudge::ScoreOf(const Judgement& made, const Labels& labels,
-                               const LabelPrediction& prediction) {
-  LabelScore score{.sample = made.sample,
+LabelScore LabelPredictionLoss::ScoreOf(const StageOutput& output, const Labels& labels,
+                                        const LabelPrediction& prediction) {
+  LabelScore score{.sample = output.sample,
                    .labelled = prediction.labelled,
                    .finite = prediction.finite,
                    .loss = prediction.loss.value_or(0)};
   Labels fresh;
   std::ranges::copy_if(labels, std::back_inserter(fresh), &LateLabels::Labelled::fresh);
   if (!fresh.empty()) {
-    const at::Tensor output = made.output.detach();
+    const at::Tensor detached = output.output.detach();
     score.fresh = static_cast<int>(fresh.size());
-    score.fresh_loss = LossOf(fresh, output).item<double>();
-    zeros_.Add(LossOf(fresh, at::zeros_like(output)).item<double>());
+    score.fresh_loss = LossOf(fresh, detached).item<double>();
+    zeros_.Add(LossOf(fresh, at::zeros_like(detached)).item<double>());
   }
   score.loss_of_zeros = zeros_.mean();
   return score;
