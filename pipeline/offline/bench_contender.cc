@@ -19,7 +19,7 @@
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/engine/engine.h"
 #include "pipeline/nn/stage.h"
-#include "pipeline/stages/captured_stage.h"
+#include "pipeline/stages/graphed_stage.h"
 #include "pipeline/stages/staged_network.h"
 
 namespace millrace::pipeline {
@@ -166,11 +166,11 @@ class StagedContender final : public BenchContender {
   }
 
  private:
-  // Samples until every lane has captured its forward and backward.
+  // Samples until every slot has captured its forward and backward.
   [[nodiscard]] std::int64_t UntilCaptured() const {
     if (device_.is_cpu()) return 0;
     return 2 *
-           (std::int64_t{CapturedStage::kWarmUps} * plan_.samples_per_pattern + LaneCount(plan_));
+           (std::int64_t{GraphedStage::kWarmUps} * plan_.samples_per_pattern + SlotCount(plan_));
   }
 
   [[nodiscard]] std::string WhyNotCaptured() const {

@@ -29,7 +29,7 @@ StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
                                               : at_work.plan.rules(number).versions),
       only_updates_write_(parts.device.is_cpu() && versions_.held() == 1 &&
                           parts.stage.buffers().empty()),
-      lanes_(LaneCount(at_work.plan)),
+      slots_(SlotCount(at_work.plan)),
       kept_(at_work.plan.rules(number).slots) {
   Connect(parts.cuts);
   CaptureIfPossible();
@@ -51,21 +51,20 @@ void StageRunner::CaptureIfPossible() {
     why_not_captured_ = "its buffers move once a mini-batch, or its loss reads more than tensors";
   } else if (parts_.stage.parameters().empty()) {
     why_not_captured_ = "it has nothing to learn";
-  } else if (auto pools = CapturedStage::NewPools(parts_.device); !pools.ok()) {
+  } else if (auto pools = GraphedStage::NewPools(parts_.device); !pools.ok()) {
     why_not_captured_ = std::string(pools.status().message());
   } else {
-    captured_ =
-        std::make_unique<CapturedStage>(CapturedStage::Options{.device = parts_.device,
-                                                               .lanes = lanes_,
-                                                               .work = work_,
-                                                               .optimizer = parts_.optimizer,
-                                                               .versions = versions_},
-                                        *std::move(pools));
+    graphs_ = std::make_unique<GraphedStage>(GraphedStage::Options{.device = parts_.device,
+                                                                   .slots = slots_,
+                                                                   .work = work_,
+                                                                   .optimizer = parts_.optimizer,
+                                                                   .versions = versions_},
+                                             *std::move(pools));
   }
 }
 
 std::string StageRunner::why_not_captured() const {
-  return captured_ != nullptr ? captured_->why() : why_not_captured_;
+  return graphs_ != nullptr ? graphs_->why_eager() : why_not_captured_;
 }
 
 // A wire's place in its channel is the number of this stage's earlier wires in that channel. The
@@ -113,18 +112,18 @@ void StageRunner::DropGradients() {
   }
 }
 
-Arrivals StageRunner::InputsOf(std::int64_t sample) const {
-  Arrivals inputs;
+IncomingTensors StageRunner::InputsOf(std::int64_t sample) const {
+  IncomingTensors inputs;
   for (const Connection& connection : incoming_) {
     const ChannelTensors& from = connection.rings->forward.Read(sample);
     inputs.push_back({.tensor = from.tensors[connection.place],
-                      .lasting = from.lasting,
-                      .wants_gradient = connection.rings->carries_gradients});
+                      .stable_address = from.stable_address,
+                      .requires_grad = connection.rings->carries_gradients});
   }
   return inputs;
 }
 
-Arrived StageRunner::CameraOf(std::int64_t sample) const {
+IncomingTensor StageRunner::CameraOf(std::int64_t sample) const {
   if (camera_ == nullptr) return {};
   return {.tensor = camera_->forward.Read(sample).tensors[0]};
 }
@@ -135,9 +134,9 @@ void StageRunner::Forward(std::int64_t sample) {
   const bool may_learn = loss != nullptr && loss->MayLearn(InStream(sample));
   GoForward(sample, may_learn, kept);
   ForwardMade& made = kept.made();
-  Send(sample, made.outputs, kept.lane != nullptr);
+  Send(sample, made.outputs, kept.slot != nullptr);
   kept.learns = may_learn && work_.OnPredicted(made, InStream(sample));
-  if (kept.lane == nullptr) {
+  if (kept.slot == nullptr) {
     made.outputs.clear();
     made.loss = {};
     if (loss != nullptr && !kept.learns) made.ends.clear();
@@ -146,22 +145,22 @@ void StageRunner::Forward(std::int64_t sample) {
 }
 
 void StageRunner::GoForward(std::int64_t sample, bool with_loss, Kept& kept) {
-  const Arrivals inputs = InputsOf(sample);
-  const Arrived camera = CameraOf(sample);
+  const IncomingTensors inputs = InputsOf(sample);
+  const IncomingTensor camera = CameraOf(sample);
   const bool keeps_graph = at_work_.reads.keeps(number_, sample) == Keeps::kActivations;
   kept.version =
       at_work_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
-  if (captured_ != nullptr) {
-    kept.lane = captured_->Forward({.lane = sample % lanes_,
-                                    .sample = InStream(sample),
-                                    .keeps_graph = keeps_graph,
-                                    .version = kept.version},
-                                   inputs, camera);
-    if (kept.lane != nullptr) return;
+  if (graphs_ != nullptr) {
+    kept.slot = graphs_->Forward({.slot = sample % slots_,
+                                  .sample = InStream(sample),
+                                  .keeps_graph = keeps_graph,
+                                  .version = kept.version},
+                                 inputs, camera);
+    if (kept.slot != nullptr) return;
   }
-  for (const Arrived& input : inputs) {
+  for (const IncomingTensor& input : inputs) {
     kept.own.inputs.push_back(Brought(input.tensor, parts_.device).detach());
-    kept.own.inputs.back().set_requires_grad(input.wants_gradient);
+    kept.own.inputs.back().set_requires_grad(input.requires_grad);
   }
   if (camera.tensor.defined()) kept.own.camera = Brought(camera.tensor, parts_.device);
   const WeightVersions::Use use(versions_, kept.version);
@@ -170,10 +169,11 @@ void StageRunner::GoForward(std::int64_t sample, bool with_loss, Kept& kept) {
   if (!keeps_graph) kept.own.ends.clear();
 }
 
-void StageRunner::Send(std::int64_t sample, const Tensors& outputs, bool lasting) {
+void StageRunner::Send(std::int64_t sample, const Tensors& outputs, bool stable_address) {
   for (const auto& rings : at_work_.channels.all()) {
     if (rings->channel.from != number_) continue;
-    rings->forward.Write(sample, {.tensors = Tensors(rings->wires), .lasting = lasting});
+    rings->forward.Write(sample,
+                         {.tensors = Tensors(rings->wires), .stable_address = stable_address});
   }
   for (std::size_t i = 0; i < outgoing_.size(); ++i) {
     outgoing_[i].rings->forward.Read(sample).tensors[outgoing_[i].place] = outputs[i].detach();
@@ -188,8 +188,8 @@ StageRunner::ArrivedGradients StageRunner::GradientsOf(std::int64_t sample) cons
         at_work_.dependencies.Position(OperationKind::kBackward, rings.channel.to, sample));
     gradients.real = gradients.real && arrived.real;
     if (!gradients.real) break;
-    gradients.of_ends.push_back(
-        {.tensor = arrived.of.tensors[connection.place], .lasting = arrived.of.lasting});
+    gradients.of_ends.push_back({.tensor = arrived.of.tensors[connection.place],
+                                 .stable_address = arrived.of.stable_address});
   }
   return gradients;
 }
@@ -217,27 +217,26 @@ bool StageRunner::Backward(std::int64_t sample) {
 }
 
 std::optional<StageRunner::Sent> StageRunner::GoBackward(std::int64_t used, std::int64_t sample,
-                                                         const Arrivals& gradients) {
+                                                         const IncomingTensors& gradients) {
   Kept& kept = kept_.Read(used);
   const std::int64_t version = at_work_.reads.Version(OperationKind::kBackward, number_, sample,
                                                       versions_.newest(), kept.version);
-  if (kept.lane != nullptr) {
-    const Tensors* const made = captured_->Backward(
-        *kept.lane, {.lane = used % lanes_, .sample = InStream(used), .version = version},
+  if (kept.slot != nullptr) {
+    const Tensors* const made = graphs_->Backward(
+        *kept.slot, {.slot = used % slots_, .sample = InStream(used), .version = version},
         gradients);
-    if (made != nullptr) return Sent{.of_inputs = *made, .lasting = true};
+    if (made != nullptr) return Sent{.of_inputs = *made, .stable_address = true};
   }
   const WeightVersions::Use use(versions_, version);
   return GoBackwardByOperators(used, sample, gradients);
 }
 
-std::optional<StageRunner::Sent> StageRunner::GoBackwardByOperators(std::int64_t used,
-                                                                    std::int64_t sample,
-                                                                    const Arrivals& arrived) {
+std::optional<StageRunner::Sent> StageRunner::GoBackwardByOperators(
+    std::int64_t used, std::int64_t sample, const IncomingTensors& arrived) {
   Kept& kept = kept_.Read(used);
   std::optional<StageBuffers::Unmoved> unmoved;
   ForwardMade* made = &kept.made();
-  bool keeps_graph = kept.lane != nullptr;
+  bool keeps_graph = kept.slot != nullptr;
   ForwardMade again;
   if (at_work_.reads.keeps(number_, sample) == Keeps::kInputs) {
     unmoved.emplace(work_.buffers());
@@ -251,7 +250,7 @@ std::optional<StageRunner::Sent> StageRunner::GoBackwardByOperators(std::int64_t
     return std::nullopt;
   }
   Tensors gradients;
-  for (const Arrived& gradient : arrived) {
+  for (const IncomingTensor& gradient : arrived) {
     gradients.push_back(Brought(gradient.tensor, parts_.device));
   }
   return Sent{.of_inputs = work_.GoBackward(*made, gradients, keeps_graph)};
@@ -263,7 +262,8 @@ void StageRunner::SendBack(std::int64_t sample, const std::optional<Sent>& sent)
   for (const auto& rings : at_work_.channels.all()) {
     if (rings->channel.to != number_ || !rings->carries_gradients) continue;
     ChannelGradients gradients{.real = sent.has_value()};
-    gradients.of = {.tensors = Tensors(rings->wires), .lasting = sent && sent->lasting};
+    gradients.of = {.tensors = Tensors(rings->wires),
+                    .stable_address = sent && sent->stable_address};
     rings->backward.Write(position, std::move(gradients));
   }
   if (!sent) return;
@@ -279,8 +279,8 @@ bool StageRunner::Update() {
   work_.buffers().Commit();
   const bool has_gradient = std::exchange(has_gradient_, false);
   parts_.optimizer.set_rate_scale(parts_.rate_scale);
-  if (has_gradient && captured_ != nullptr) {
-    captured_->Update();
+  if (has_gradient && graphs_ != nullptr) {
+    graphs_->Update();
     return true;
   }
   versions_.Fill();

@@ -17,8 +17,8 @@
 #include "pipeline/plan/dependencies.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/versions_read.h"
-#include "pipeline/stages/captured_stage.h"
 #include "pipeline/stages/channel_rings.h"
+#include "pipeline/stages/graphed_stage.h"
 #include "pipeline/stages/loss.h"
 #include "pipeline/stages/stage_parameter_lock.h"
 #include "pipeline/stages/stage_work.h"
@@ -80,11 +80,11 @@ class StageRunner {
   // The data that a sample's forward keeps for its backward.
   struct Kept {
     ForwardMade own;
-    CapturedStage::Lane* lane = nullptr;  // If set, it holds the data instead of `own`.
-    bool learns = true;                   // By the stage's own loss.
-    std::int64_t version = 0;             // Of the weights that the forward read.
+    GraphedStage::Slot* slot = nullptr;  // If set, it holds the data instead of `own`.
+    bool learns = true;                  // By the stage's own loss.
+    std::int64_t version = 0;            // Of the weights that the forward read.
 
-    [[nodiscard]] ForwardMade& made() { return lane != nullptr ? lane->made : own; }
+    [[nodiscard]] ForwardMade& made() { return slot != nullptr ? slot->made : own; }
   };
   // A wire's place in the tensors of a channel.
   struct Connection {
@@ -94,13 +94,13 @@ class StageRunner {
 
   // The gradients of a sample at the stage's ends.
   struct ArrivedGradients {
-    Arrivals of_ends;
+    IncomingTensors of_ends;
     bool real = true;
   };
   // The gradients that leave for the stages before.
   struct Sent {
     Tensors of_inputs;
-    bool lasting = false;
+    bool stable_address = false;
   };
 
   void Connect(const Cuts& cuts);
@@ -110,19 +110,19 @@ class StageRunner {
   [[nodiscard]] std::int64_t InStream(std::int64_t sample) const {
     return at_work_.first_sample + sample;
   }
-  [[nodiscard]] Arrivals InputsOf(std::int64_t sample) const;
-  [[nodiscard]] Arrived CameraOf(std::int64_t sample) const;
+  [[nodiscard]] IncomingTensors InputsOf(std::int64_t sample) const;
+  [[nodiscard]] IncomingTensor CameraOf(std::int64_t sample) const;
   [[nodiscard]] ArrivedGradients GradientsOf(std::int64_t sample) const;
   void Forward(std::int64_t sample);
   void GoForward(std::int64_t sample, bool with_loss, Kept& kept);
-  void Send(std::int64_t sample, const Tensors& outputs, bool lasting);
+  void Send(std::int64_t sample, const Tensors& outputs, bool stable_address);
   [[nodiscard]] bool Backward(std::int64_t sample);
   // Goes backward with the gradients of `sample` and the kept data of `used`. nullopt if the loss
   // is not finite.
   [[nodiscard]] std::optional<Sent> GoBackward(std::int64_t used, std::int64_t sample,
-                                               const Arrivals& gradients);
+                                               const IncomingTensors& gradients);
   [[nodiscard]] std::optional<Sent> GoBackwardByOperators(std::int64_t used, std::int64_t sample,
-                                                          const Arrivals& gradients);
+                                                          const IncomingTensors& gradients);
   void SendBack(std::int64_t sample, const std::optional<Sent>& sent);
   [[nodiscard]] bool Update();
 
@@ -138,9 +138,9 @@ class StageRunner {
   WeightVersions versions_;
   // Forwards and backwards then need no lock. With one version, the plan may run them concurrently.
   const bool only_updates_write_;
-  const int lanes_;
-  std::string why_not_captured_;             // A reason in the plan or the network.
-  std::unique_ptr<CapturedStage> captured_;  // Null if why_not_captured_ has a reason.
+  const int slots_;
+  std::string why_not_captured_;          // A reason in the plan or the network.
+  std::unique_ptr<GraphedStage> graphs_;  // Null if why_not_captured_ has a reason.
   SlotRing<Kept> kept_;
   // Whether a valid gradient arrived since the last update.
   bool has_gradient_ = false;

@@ -67,7 +67,7 @@ class StagedNetwork {
     /// Together with the layer's number and the sample's, determines all random numbers of layers
     /// on the CPU.
     std::uint64_t seed = 0;
-    /// Whether stages on GPUs capture their operations if possible (captured_stage.h). REQUIRES:
+    /// Whether stages on GPUs capture their operations if possible (graphed_stage.h). REQUIRES:
     /// the plan's devices are those of MakeDeviceStreams().
     bool captures = false;
     /// Called on the stage's thread after each update of the plan, even if no gradient was applied.
