@@ -24,7 +24,7 @@ struct ChannelGradients {
   ChannelTensors of = {};
   /// Whether the gradients are valid. If false, one was not finite or is missing; no stage
   /// learns from them.
-  bool real = false;
+  bool valid = false;
 };
 
 /// The two rings of a channel. The plan orders the accesses; there is no other synchronization.

@@ -129,19 +129,19 @@ bool GraphedStage::FeedForward(Slot& slot, const IncomingTensors& inputs,
 void GraphedStage::CaptureForward(Slot& slot, const SampleOperation& operation,
                                   const IncomingTensors& inputs) {
   const WeightVersions::Use use(options_.versions, operation.version);
-  slot.made = {};
+  slot.activations = {};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    slot.made.inputs.push_back(slot.inputs[i].memory().variable_data());
-    slot.made.inputs.back().set_requires_grad(inputs[i].requires_grad);
+    slot.activations.inputs.push_back(slot.inputs[i].memory().variable_data());
+    slot.activations.inputs.back().set_requires_grad(inputs[i].requires_grad);
   }
-  slot.made.camera = slot.camera.memory();
+  slot.activations.camera = slot.camera.memory();
   slot.keeps_graph = operation.keeps_graph;
   slot.forward_reads = options_.versions.PlaceOf(operation.version);
   slot.forward = Capture(OperationKind::kForward, [&] {
     const at::AutoGradMode graph(operation.keeps_graph);
-    options_.work.GoForward(slot.made, operation.sample);
+    options_.work.GoForward(slot.activations, operation.sample);
   });
-  for (at::Tensor& output : slot.made.outputs) output = output.detach();
+  for (at::Tensor& output : slot.activations.outputs) output = output.detach();
 }
 
 bool GraphedStage::ReadsAsCaptured(const Slot& slot, const SampleOperation& operation) const {
@@ -192,11 +192,11 @@ void GraphedStage::CaptureBackward(Slot& slot, const SampleOperation& operation)
   for (const StaticInput& root : slot.roots) roots.push_back(root.memory());
   slot.backward = Capture(OperationKind::kBackward, [&] {
     if (slot.keeps_graph) {
-      slot.gradients = options_.work.GoBackward(slot.made, roots, /*keep_graph=*/true);
+      slot.gradients = options_.work.GoBackward(slot.activations, roots, /*keep_graph=*/true);
       return;
     }
     const StageBuffers::Unmoved unmoved(options_.work.buffers());
-    ForwardMade again{.inputs = slot.made.inputs, .camera = slot.made.camera};
+    Activations again{.inputs = slot.activations.inputs, .camera = slot.activations.camera};
     options_.work.GoForwardAgain(again, operation.sample);
     slot.gradients = options_.work.GoBackward(again, roots, /*keep_graph=*/false);
   });

@@ -84,7 +84,7 @@ class GraphedStage {
   struct Slot {
     std::vector<StaticInput> inputs;
     StaticInput camera;
-    ForwardMade made;
+    Activations activations;
     bool keeps_graph = true;
     // The places of the weights that the graphs read.
     std::int64_t forward_reads = 0;

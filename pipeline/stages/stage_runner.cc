@@ -14,38 +14,38 @@
 
 namespace millrace::pipeline {
 
-StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
+StageRunner::StageRunner(int number, const Parts& parts, RunningPlan& running_plan)
     : number_(number),
       parts_(parts),
-      at_work_(at_work),
+      running_plan_(running_plan),
       work_({.number = number,
              .stage = parts.stage,
              .loss = OwnLoss(),
-             .by_mini_batch = LearnsByMiniBatch(at_work.plan),
+             .by_mini_batch = LearnsByMiniBatch(running_plan.plan),
              .seed = parts.seed}),
-      camera_(work_.has_own_loss() ? &at_work.channels.Between(0, number) : nullptr),
+      camera_(work_.has_own_loss() ? &running_plan.channels.Between(0, number) : nullptr),
       versions_(parts.stage.parameters(), parts.captures && !parts.device.is_cpu()
-                                              ? VersionsHeld(at_work.plan, number)
-                                              : at_work.plan.rules(number).versions),
+                                              ? VersionsHeld(running_plan.plan, number)
+                                              : running_plan.plan.rules(number).versions),
       only_updates_write_(parts.device.is_cpu() && versions_.held() == 1 &&
                           parts.stage.buffers().empty()),
-      slots_(SlotCount(at_work.plan)),
-      kept_(at_work.plan.rules(number).slots) {
+      slots_(SlotCount(running_plan.plan)),
+      contexts_(running_plan.plan.rules(number).slots) {
   Connect(parts.cuts);
   CaptureIfPossible();
 }
 
 // Null: it learns from the gradients of the stage behind.
 Loss* StageRunner::OwnLoss() const {
-  if (number_ == at_work_.plan.stage_count()) return &parts_.loss;
-  if (at_work_.plan.rules(number_).gradient != GradientFrom::kOwnLoss) return nullptr;
+  if (number_ == running_plan_.plan.stage_count()) return &parts_.loss;
+  if (running_plan_.plan.rules(number_).gradient != GradientFrom::kOwnLoss) return nullptr;
   MILLRACE_CHECK(parts_.local_loss != nullptr);
   return parts_.local_loss;
 }
 
 void StageRunner::CaptureIfPossible() {
   if (!parts_.captures || parts_.device.is_cpu()) return;
-  why_not_captured_ = WhyPlanIsNotCaptured(at_work_.plan, number_);
+  why_not_captured_ = WhyPlanIsNotCaptured(running_plan_.plan, number_);
   if (!why_not_captured_.empty()) return;
   if (!work_.is_the_same_each_time()) {
     why_not_captured_ = "its buffers move once a mini-batch, or its loss reads more than tensors";
@@ -73,11 +73,11 @@ void StageRunner::Connect(const Cuts& cuts) {
   std::map<ChannelRings*, int> used;
   const auto connect = [&](const Wire& wire) {
     ChannelRings& rings =
-        at_work_.channels.Between(StageOfLayer(cuts, wire.from), StageOfLayer(cuts, wire.to));
+        running_plan_.channels.Between(StageOfLayer(cuts, wire.from), StageOfLayer(cuts, wire.to));
     return Connection{&rings, used[&rings]++};
   };
   for (const Wire& wire : parts_.stage.incoming()) incoming_.push_back(connect(wire));
-  if (number_ == at_work_.plan.stage_count()) return;
+  if (number_ == running_plan_.plan.stage_count()) return;
   for (const Wire& wire : parts_.stage.outgoing()) outgoing_.push_back(connect(wire));
   for (const Connection& connection : outgoing_) ++connection.rings->wires;
 }
@@ -129,48 +129,48 @@ IncomingTensor StageRunner::CameraOf(std::int64_t sample) const {
 }
 
 void StageRunner::Forward(std::int64_t sample) {
-  Kept kept;
+  ForwardContext context;
   Loss* const loss = OwnLoss();
   const bool may_learn = loss != nullptr && loss->MayLearn(InStream(sample));
-  GoForward(sample, may_learn, kept);
-  ForwardMade& made = kept.made();
-  Send(sample, made.outputs, kept.slot != nullptr);
-  kept.learns = may_learn && work_.OnPredicted(made, InStream(sample));
-  if (kept.slot == nullptr) {
-    made.outputs.clear();
-    made.loss = {};
-    if (loss != nullptr && !kept.learns) made.ends.clear();
+  GoForward(sample, may_learn, context);
+  Activations& activations = context.activations();
+  Send(sample, activations.outputs, context.slot != nullptr);
+  context.learns = may_learn && work_.OnPredicted(activations, InStream(sample));
+  if (context.slot == nullptr) {
+    activations.outputs.clear();
+    activations.loss = {};
+    if (loss != nullptr && !context.learns) activations.ends.clear();
   }
-  kept_.Write(sample, std::move(kept));
+  contexts_.Write(sample, std::move(context));
 }
 
-void StageRunner::GoForward(std::int64_t sample, bool with_loss, Kept& kept) {
+void StageRunner::GoForward(std::int64_t sample, bool with_loss, ForwardContext& context) {
   const IncomingTensors inputs = InputsOf(sample);
   const IncomingTensor camera = CameraOf(sample);
-  const bool keeps_graph = at_work_.reads.keeps(number_, sample) == Keeps::kActivations;
-  kept.version =
-      at_work_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
+  const bool keeps_graph = running_plan_.reads.keeps(number_, sample) == Keeps::kActivations;
+  context.version =
+      running_plan_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
   if (graphs_ != nullptr) {
-    kept.slot = graphs_->Forward({.slot = sample % slots_,
-                                  .sample = InStream(sample),
-                                  .keeps_graph = keeps_graph,
-                                  .version = kept.version},
-                                 inputs, camera);
-    if (kept.slot != nullptr) return;
+    context.slot = graphs_->Forward({.slot = sample % slots_,
+                                     .sample = InStream(sample),
+                                     .keeps_graph = keeps_graph,
+                                     .version = context.version},
+                                    inputs, camera);
+    if (context.slot != nullptr) return;
   }
   for (const IncomingTensor& input : inputs) {
-    kept.own.inputs.push_back(Brought(input.tensor, parts_.device).detach());
-    kept.own.inputs.back().set_requires_grad(input.requires_grad);
+    context.own.inputs.push_back(Brought(input.tensor, parts_.device).detach());
+    context.own.inputs.back().set_requires_grad(input.requires_grad);
   }
-  if (camera.tensor.defined()) kept.own.camera = Brought(camera.tensor, parts_.device);
-  const WeightVersions::Use use(versions_, kept.version);
+  if (camera.tensor.defined()) context.own.camera = Brought(camera.tensor, parts_.device);
+  const WeightVersions::Use use(versions_, context.version);
   const at::AutoGradMode graph(keeps_graph);
-  work_.GoForward(kept.own, InStream(sample), with_loss);
-  if (!keeps_graph) kept.own.ends.clear();
+  work_.GoForward(context.own, InStream(sample), with_loss);
+  if (!keeps_graph) context.own.ends.clear();
 }
 
 void StageRunner::Send(std::int64_t sample, const Tensors& outputs, bool stable_address) {
-  for (const auto& rings : at_work_.channels.all()) {
+  for (const auto& rings : running_plan_.channels.all()) {
     if (rings->channel.from != number_) continue;
     rings->forward.Write(sample,
                          {.tensors = Tensors(rings->wires), .stable_address = stable_address});
@@ -180,94 +180,95 @@ void StageRunner::Send(std::int64_t sample, const Tensors& outputs, bool stable_
   }
 }
 
-StageRunner::ArrivedGradients StageRunner::GradientsOf(std::int64_t sample) const {
-  ArrivedGradients gradients;
+StageRunner::EndGradients StageRunner::GradientsOf(std::int64_t sample) const {
+  EndGradients gradients;
   for (const Connection& connection : outgoing_) {
     ChannelRings& rings = *connection.rings;
-    const ChannelGradients& arrived = rings.backward.Read(
-        at_work_.dependencies.Position(OperationKind::kBackward, rings.channel.to, sample));
-    gradients.real = gradients.real && arrived.real;
-    if (!gradients.real) break;
-    gradients.of_ends.push_back({.tensor = arrived.of.tensors[connection.place],
-                                 .stable_address = arrived.of.stable_address});
+    const ChannelGradients& incoming = rings.backward.Read(
+        running_plan_.dependencies.Position(OperationKind::kBackward, rings.channel.to, sample));
+    gradients.valid = gradients.valid && incoming.valid;
+    if (!gradients.valid) break;
+    gradients.tensors.push_back({.tensor = incoming.of.tensors[connection.place],
+                                 .stable_address = incoming.of.stable_address});
   }
   return gradients;
 }
 
 bool StageRunner::Backward(std::int64_t sample) {
-  const std::int64_t used = sample + at_work_.plan.rules(number_).lead;
-  Kept& kept = kept_.Read(used);
-  ArrivedGradients gradients;
+  const std::int64_t used = sample + running_plan_.plan.rules(number_).lead;
+  ForwardContext& context = contexts_.Read(used);
+  EndGradients gradients;
   if (work_.has_own_loss()) {
-    gradients.real = kept.learns;
+    gradients.valid = context.learns;
   } else {
     gradients = GradientsOf(sample);
   }
-  std::optional<Sent> sent;
-  if (gradients.real) sent = GoBackward(used, sample, gradients.of_ends);
+  std::optional<InputGradients> sent;
+  if (gradients.valid) sent = GoBackward(used, sample, gradients.tensors);
   const bool worked = sent.has_value();
   has_gradient_ = has_gradient_ || worked;
-  if (worked && parts_.device.is_cpu() && !AllFinite(sent->of_inputs)) {
+  if (worked && parts_.device.is_cpu() && !AllFinite(sent->tensors)) {
     sent.reset();
     ++parts_.not_finite;
   }
   SendBack(sample, sent);
-  kept = {};  // The backward has consumed the graph.
+  context = {};  // The backward has consumed the graph.
   return worked;
 }
 
-std::optional<StageRunner::Sent> StageRunner::GoBackward(std::int64_t used, std::int64_t sample,
-                                                         const IncomingTensors& gradients) {
-  Kept& kept = kept_.Read(used);
-  const std::int64_t version = at_work_.reads.Version(OperationKind::kBackward, number_, sample,
-                                                      versions_.newest(), kept.version);
-  if (kept.slot != nullptr) {
-    const Tensors* const made = graphs_->Backward(
-        *kept.slot, {.slot = used % slots_, .sample = InStream(used), .version = version},
+std::optional<StageRunner::InputGradients> StageRunner::GoBackward(
+    std::int64_t used, std::int64_t sample, const IncomingTensors& gradients) {
+  ForwardContext& context = contexts_.Read(used);
+  const std::int64_t version = running_plan_.reads.Version(
+      OperationKind::kBackward, number_, sample, versions_.newest(), context.version);
+  if (context.slot != nullptr) {
+    const Tensors* const launched = graphs_->Backward(
+        *context.slot, {.slot = used % slots_, .sample = InStream(used), .version = version},
         gradients);
-    if (made != nullptr) return Sent{.of_inputs = *made, .stable_address = true};
+    if (launched != nullptr) return InputGradients{.tensors = *launched, .stable_address = true};
   }
   const WeightVersions::Use use(versions_, version);
   return GoBackwardByOperators(used, sample, gradients);
 }
 
-std::optional<StageRunner::Sent> StageRunner::GoBackwardByOperators(
-    std::int64_t used, std::int64_t sample, const IncomingTensors& arrived) {
-  Kept& kept = kept_.Read(used);
+std::optional<StageRunner::InputGradients> StageRunner::GoBackwardByOperators(
+    std::int64_t used, std::int64_t sample, const IncomingTensors& incoming) {
+  ForwardContext& context = contexts_.Read(used);
   std::optional<StageBuffers::Unmoved> unmoved;
-  ForwardMade* made = &kept.made();
-  bool keeps_graph = kept.slot != nullptr;
-  ForwardMade again;
-  if (at_work_.reads.keeps(number_, sample) == Keeps::kInputs) {
+  Activations* activations = &context.activations();
+  bool keeps_graph = context.slot != nullptr;
+  Activations again;
+  if (running_plan_.reads.keeps(number_, sample) == Keeps::kInputs) {
     unmoved.emplace(work_.buffers());
-    again = {.inputs = made->inputs, .camera = made->camera};
+    again = {.inputs = activations->inputs, .camera = activations->camera};
     work_.GoForwardAgain(again, InStream(used));
-    made = &again;
+    activations = &again;
     keeps_graph = false;
   }
-  const bool has_end = !work_.has_own_loss() || made->ends[0].defined();
-  if (!has_end || (work_.has_own_loss() && parts_.device.is_cpu() && !AllFinite(made->ends))) {
+  const bool has_end = !work_.has_own_loss() || activations->ends[0].defined();
+  if (!has_end ||
+      (work_.has_own_loss() && parts_.device.is_cpu() && !AllFinite(activations->ends))) {
     return std::nullopt;
   }
   Tensors gradients;
-  for (const IncomingTensor& gradient : arrived) {
+  for (const IncomingTensor& gradient : incoming) {
     gradients.push_back(Brought(gradient.tensor, parts_.device));
   }
-  return Sent{.of_inputs = work_.GoBackward(*made, gradients, keeps_graph)};
+  return InputGradients{.tensors = work_.GoBackward(*activations, gradients, keeps_graph)};
 }
 
-void StageRunner::SendBack(std::int64_t sample, const std::optional<Sent>& sent) {
+void StageRunner::SendBack(std::int64_t sample, const std::optional<InputGradients>& sent) {
   const std::int64_t position =
-      at_work_.dependencies.Position(OperationKind::kBackward, number_, sample);
-  for (const auto& rings : at_work_.channels.all()) {
+      running_plan_.dependencies.Position(OperationKind::kBackward, number_, sample);
+  for (const auto& rings : running_plan_.channels.all()) {
     if (rings->channel.to != number_ || !rings->carries_gradients) continue;
-    ChannelGradients gradients{.real = sent.has_value()};
+    ChannelGradients gradients{.valid = sent.has_value()};
     gradients.of = {.tensors = Tensors(rings->wires),
                     .stable_address = sent && sent->stable_address};
     rings->backward.Write(position, std::move(gradients));
   }
   if (!sent) return;
-  const auto* next = sent->of_inputs.begin();
+  const auto* next = sent->tensors.begin();
   for (const Connection& connection : incoming_) {
     if (!connection.rings->carries_gradients) continue;
     connection.rings->backward.Read(position).of.tensors[connection.place] = *next++;

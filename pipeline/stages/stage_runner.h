@@ -27,8 +27,8 @@
 namespace millrace::pipeline {
 
 /// The data that the stages of a running plan share. Constant, except the channels' contents.
-struct PlanAtWork {
-  PlanAtWork(Plan p, std::int64_t first)
+struct RunningPlan {
+  RunningPlan(Plan p, std::int64_t first)
       : plan(std::move(p)), reads(plan), dependencies(plan), channels(plan), first_sample(first) {}
 
   const Plan plan;
@@ -61,8 +61,8 @@ class StageRunner {
     bool captures;
   };
 
-  /// REQUIRES: `at_work` outlives it.
-  StageRunner(int number, const Parts& parts, PlanAtWork& at_work);
+  /// REQUIRES: `running_plan` outlives it.
+  StageRunner(int number, const Parts& parts, RunningPlan& running_plan);
 
   StageRunner(const StageRunner&) = delete;
   StageRunner& operator=(const StageRunner&) = delete;
@@ -77,14 +77,14 @@ class StageRunner {
   void DropGradients();
 
  private:
-  // The data that a sample's forward keeps for its backward.
-  struct Kept {
-    ForwardMade own;
+  // A sample's forward, until its backward.
+  struct ForwardContext {
+    Activations own;
     GraphedStage::Slot* slot = nullptr;  // If set, it holds the data instead of `own`.
     bool learns = true;                  // By the stage's own loss.
     std::int64_t version = 0;            // Of the weights that the forward read.
 
-    [[nodiscard]] ForwardMade& made() { return slot != nullptr ? slot->made : own; }
+    [[nodiscard]] Activations& activations() { return slot != nullptr ? slot->activations : own; }
   };
   // A wire's place in the tensors of a channel.
   struct Connection {
@@ -93,13 +93,13 @@ class StageRunner {
   };
 
   // The gradients of a sample at the stage's ends.
-  struct ArrivedGradients {
-    IncomingTensors of_ends;
-    bool real = true;
+  struct EndGradients {
+    IncomingTensors tensors;
+    bool valid = true;
   };
-  // The gradients that leave for the stages before.
-  struct Sent {
-    Tensors of_inputs;
+  // The gradients of a stage's inputs, for the stages before.
+  struct InputGradients {
+    Tensors tensors;
     bool stable_address = false;
   };
 
@@ -108,28 +108,28 @@ class StageRunner {
   [[nodiscard]] bool Do(const Step& step);
   [[nodiscard]] Loss* OwnLoss() const;
   [[nodiscard]] std::int64_t InStream(std::int64_t sample) const {
-    return at_work_.first_sample + sample;
+    return running_plan_.first_sample + sample;
   }
   [[nodiscard]] IncomingTensors InputsOf(std::int64_t sample) const;
   [[nodiscard]] IncomingTensor CameraOf(std::int64_t sample) const;
-  [[nodiscard]] ArrivedGradients GradientsOf(std::int64_t sample) const;
+  [[nodiscard]] EndGradients GradientsOf(std::int64_t sample) const;
   void Forward(std::int64_t sample);
-  void GoForward(std::int64_t sample, bool with_loss, Kept& kept);
+  void GoForward(std::int64_t sample, bool with_loss, ForwardContext& context);
   void Send(std::int64_t sample, const Tensors& outputs, bool stable_address);
   [[nodiscard]] bool Backward(std::int64_t sample);
-  // Goes backward with the gradients of `sample` and the kept data of `used`. nullopt if the loss
+  // Goes backward with the gradients of `sample` and the context of `used`. nullopt if the loss
   // is not finite.
-  [[nodiscard]] std::optional<Sent> GoBackward(std::int64_t used, std::int64_t sample,
-                                               const IncomingTensors& gradients);
-  [[nodiscard]] std::optional<Sent> GoBackwardByOperators(std::int64_t used, std::int64_t sample,
-                                                          const IncomingTensors& gradients);
-  void SendBack(std::int64_t sample, const std::optional<Sent>& sent);
+  [[nodiscard]] std::optional<InputGradients> GoBackward(std::int64_t used, std::int64_t sample,
+                                                         const IncomingTensors& gradients);
+  [[nodiscard]] std::optional<InputGradients> GoBackwardByOperators(
+      std::int64_t used, std::int64_t sample, const IncomingTensors& gradients);
+  void SendBack(std::int64_t sample, const std::optional<InputGradients>& sent);
   [[nodiscard]] bool Update();
 
   // Constant after construction.
   const int number_;
   const Parts parts_;
-  PlanAtWork& at_work_;
+  RunningPlan& running_plan_;
   StageWork work_;
   ChannelRings* const camera_;  // The input of its own loss.
   std::vector<Connection> incoming_;
@@ -141,7 +141,7 @@ class StageRunner {
   const int slots_;
   std::string why_not_captured_;          // A reason in the plan or the network.
   std::unique_ptr<GraphedStage> graphs_;  // Null if why_not_captured_ has a reason.
-  SlotRing<Kept> kept_;
+  SlotRing<ForwardContext> contexts_;
   // Whether a valid gradient arrived since the last update.
   bool has_gradient_ = false;
 };

@@ -11,58 +11,60 @@ StageWork::StageWork(const Options& options)
     : options_(options), buffers_(options.stage, options.by_mini_batch) {}
 
 // The random numbers are the same for a repeated forward, and for all cuts of the network.
-Tensors StageWork::Forward(const ForwardMade& made, std::int64_t sample) const {
-  return options_.stage.Forward(made.inputs,
+Tensors StageWork::Forward(const Activations& activations, std::int64_t sample) const {
+  return options_.stage.Forward(activations.inputs,
                                 MixSeeds(options_.seed, static_cast<std::uint64_t>(sample)));
 }
 
-void StageWork::GoForward(ForwardMade& made, std::int64_t sample, bool with_loss) {
-  made.outputs = buffers_.First([&] { return Forward(made, sample); });
-  made.ends = made.outputs;
-  if (has_own_loss() && with_loss) ComputeLoss(made, sample);
+void StageWork::GoForward(Activations& activations, std::int64_t sample, bool with_loss) {
+  activations.outputs = buffers_.First([&] { return Forward(activations, sample); });
+  activations.ends = activations.outputs;
+  if (has_own_loss() && with_loss) ComputeLoss(activations, sample);
 }
 
-void StageWork::GoForwardAgain(ForwardMade& made, std::int64_t sample) const {
-  made.outputs = Forward(made, sample);
-  made.ends = made.outputs;
-  if (has_own_loss()) ComputeLoss(made, sample);
+void StageWork::GoForwardAgain(Activations& activations, std::int64_t sample) const {
+  activations.outputs = Forward(activations, sample);
+  activations.ends = activations.outputs;
+  if (has_own_loss()) ComputeLoss(activations, sample);
 }
 
-StageOutput StageWork::OutputOf(const ForwardMade& made, std::int64_t sample) const {
-  return {
-      .stage = options_.number, .sample = sample, .input = made.camera, .output = made.outputs[0]};
+StageOutput StageWork::OutputOf(const Activations& activations, std::int64_t sample) const {
+  return {.stage = options_.number,
+          .sample = sample,
+          .input = activations.camera,
+          .output = activations.outputs[0]};
 }
 
-void StageWork::ComputeLoss(ForwardMade& made, std::int64_t sample) const {
-  made.loss = options_.loss->Compute(OutputOf(made, sample));
-  made.ends = {made.loss.objective};
+void StageWork::ComputeLoss(Activations& activations, std::int64_t sample) const {
+  activations.loss = options_.loss->Compute(OutputOf(activations, sample));
+  activations.ends = {activations.loss.objective};
 }
 
-bool StageWork::OnPredicted(const ForwardMade& made, std::int64_t sample) const {
-  const bool learns = options_.loss->OnPredicted(OutputOf(made, sample), made.loss);
-  return learns && made.loss.objective.defined();
+bool StageWork::OnPredicted(const Activations& activations, std::int64_t sample) const {
+  const bool learns = options_.loss->OnPredicted(OutputOf(activations, sample), activations.loss);
+  return learns && activations.loss.objective.defined();
 }
 
-Tensors StageWork::GoBackward(ForwardMade& made, const Tensors& gradients, bool keep_graph) {
+Tensors StageWork::GoBackward(Activations& activations, const Tensors& gradients, bool keep_graph) {
   roots_.clear();
   root_gradients_.clear();
   // A stage without parameters, directly behind the camera, has no graph.
-  for (std::size_t i = 0; i < made.ends.size(); ++i) {
-    if (!made.ends[i].requires_grad()) continue;
-    roots_.push_back(made.ends[i]);
+  for (std::size_t i = 0; i < activations.ends.size(); ++i) {
+    if (!activations.ends[i].requires_grad()) continue;
+    roots_.push_back(activations.ends[i]);
     root_gradients_.push_back(has_own_loss() ? at::Tensor() : gradients[i]);
   }
   if (!roots_.empty()) torch::autograd::backward(roots_, root_gradients_, keep_graph);
   roots_.clear();
   root_gradients_.clear();
-  Tensors of_inputs;
-  for (at::Tensor& input : made.inputs) {
+  Tensors input_gradients;
+  for (at::Tensor& input : activations.inputs) {
     if (!input.requires_grad()) continue;
     const at::Tensor gradient = input.grad();
-    of_inputs.push_back(gradient.defined() ? gradient : at::zeros_like(input));
+    input_gradients.push_back(gradient.defined() ? gradient : at::zeros_like(input));
     input.mutable_grad() = at::Tensor();
   }
-  return of_inputs;
+  return input_gradients;
 }
 
 }  // namespace millrace::pipeline

@@ -12,8 +12,8 @@
 
 namespace millrace::pipeline {
 
-/// The inputs and results of a forward that its backward needs.
-struct ForwardMade {
+/// A forward's inputs and results, which its backward needs.
+struct Activations {
   Tensors inputs = {};     ///< Leaves of the stage's graph.
   at::Tensor camera = {};  ///< For the stage's own loss.
   Tensors outputs = {};
@@ -44,25 +44,26 @@ class StageWork {
   [[nodiscard]] StageBuffers& buffers() { return buffers_; }
   [[nodiscard]] const Stage& stage() const { return options_.stage; }
 
-  /// Computes all fields of `made` from its inputs and camera. `sample`: its number in the stream.
-  /// Computes the stage's own loss if `with_loss`.
-  void GoForward(ForwardMade& made, std::int64_t sample, bool with_loss = true);
+  /// Computes all fields of `activations` from its inputs and camera. `sample`: its number in the
+  /// stream. Computes the stage's own loss if `with_loss`.
+  void GoForward(Activations& activations, std::int64_t sample, bool with_loss = true);
   /// The same for a backward. This updates the buffers again; StageBuffers::Unmoved restores them.
-  void GoForwardAgain(ForwardMade& made, std::int64_t sample) const;
+  void GoForwardAgain(Activations& activations, std::int64_t sample) const;
 
   /// Publishes the prediction. Returns whether the stage learns from the sample. For a stage with
   /// its own loss.
-  [[nodiscard]] bool OnPredicted(const ForwardMade& made, std::int64_t sample) const;
+  [[nodiscard]] bool OnPredicted(const Activations& activations, std::int64_t sample) const;
 
   /// Goes backward from the ends, with one gradient per end, or none if the end is a loss. Adds to
   /// the parameters' gradients. Returns the gradients of the inputs that want one. Keeps the graph
   /// if `keep_graph`.
-  [[nodiscard]] Tensors GoBackward(ForwardMade& made, const Tensors& gradients, bool keep_graph);
+  [[nodiscard]] Tensors GoBackward(Activations& activations, const Tensors& gradients,
+                                   bool keep_graph);
 
  private:
-  [[nodiscard]] Tensors Forward(const ForwardMade& made, std::int64_t sample) const;
-  void ComputeLoss(ForwardMade& made, std::int64_t sample) const;
-  [[nodiscard]] StageOutput OutputOf(const ForwardMade& made, std::int64_t sample) const;
+  [[nodiscard]] Tensors Forward(const Activations& activations, std::int64_t sample) const;
+  void ComputeLoss(Activations& activations, std::int64_t sample) const;
+  [[nodiscard]] StageOutput OutputOf(const Activations& activations, std::int64_t sample) const;
 
   const Options options_;
   StageBuffers buffers_;

@@ -194,9 +194,9 @@ void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
 }
 
 void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
-  at_work_ = std::make_unique<PlanAtWork>(std::move(plan), first_sample);
+  running_plan_ = std::make_unique<RunningPlan>(std::move(plan), first_sample);
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    const StageFigures figures = WalkStage(at_work_->plan, static_cast<int>(i) + 1);
+    const StageFigures figures = WalkStage(running_plan_->plan, static_cast<int>(i) + 1);
     optimizers_[i]->set_delay(std::max(figures.staleness, figures.gradient_age));
     const StageRunner::Parts parts{.stage = stages_[i],
                                    .device = DeviceOf(i),
@@ -209,7 +209,8 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
                                    .parameter_lock = *parameter_locks_[i],
                                    .seed = seed_,
                                    .captures = captures_};
-    runners_.push_back(std::make_unique<StageRunner>(static_cast<int>(i) + 1, parts, *at_work_));
+    runners_.push_back(
+        std::make_unique<StageRunner>(static_cast<int>(i) + 1, parts, *running_plan_));
   }
 }
 
@@ -224,7 +225,7 @@ void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cut
 
 void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
   Tensors read;  // One per device.
-  for (const auto& rings : at_work_->channels.all()) {
+  for (const auto& rings : running_plan_->channels.all()) {
     if (rings->channel.from != 0) continue;
     const at::Device device = DeviceOf(rings->channel.to - 1);
     const auto* found = std::ranges::find(read, device, &at::Tensor::device);
@@ -243,8 +244,8 @@ bool StagedNetwork::Run(const Step& step) {
   const bool worked = SayingWhy([&] { return runners_.at(step.stage - 1)->Run(step); });
   if (step.kind == OperationKind::kUpdate && on_update_) {
     Step in_stream = step;
-    in_stream.first += at_work_->first_sample;
-    in_stream.last += at_work_->first_sample;
+    in_stream.first += running_plan_->first_sample;
+    in_stream.last += running_plan_->first_sample;
     on_update_(in_stream);
   }
   return worked;

@@ -149,7 +149,7 @@ class StagedNetwork {
   /// The current state. Call these on a stage's thread, or while no operation runs.
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages_.size()); }
   [[nodiscard]] const Cuts& cuts() const { return cuts_; }
-  [[nodiscard]] const Plan& plan() const { return at_work_->plan; }
+  [[nodiscard]] const Plan& plan() const { return running_plan_->plan; }
 
   /// The number of updates of each stage so far, in order.
   [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -204,7 +204,7 @@ class StagedNetwork {
   std::int64_t refused_elsewhere_ ABSL_GUARDED_BY(mu_) = 0;
 
   // For one plan. Runners use the members above.
-  std::unique_ptr<PlanAtWork> at_work_;
+  std::unique_ptr<RunningPlan> running_plan_;
   std::vector<std::unique_ptr<StageRunner>> runners_;
 };
 
