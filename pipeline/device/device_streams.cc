@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <c10/core/Event.h>
-#include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "absl/strings/str_cat.h"
@@ -68,11 +67,14 @@ class DeviceStreams final : public Devices {
     }
     workers_ = MakeWorkerThreads(
         {.plan = options_.plan,
-         .run = [this](std::size_t device, const Work& work,
-                       bool waited) { return Guarded([&] { return Run(device, work, waited); }); },
-         .skip = [this](std::size_t device,
-                        const Work& work) { return Guarded([&] { return Skip(device, work); }); },
-         .start = options_.start});
+         .run = options_.run,
+         .before =
+             [this](std::size_t device, const Work& work) {
+               return Guarded([&] { return WaitForDependencies(device, work); });
+             },
+         .after = [this](std::size_t device,
+                         const Work& work) { return Guarded([&] { return Reach(device, work); }); },
+         .start = [this](std::size_t device) { return Guarded([&] { return Start(device); }); }});
   }
   // Enqueued work may still read memory that the owner is about to free.
   ~DeviceStreams() override {
@@ -134,22 +136,17 @@ class DeviceStreams final : public Devices {
     }
   }
 
-  bool Run(std::size_t device, const Work& work, bool waited) {
-    std::optional<c10::StreamGuard> guard;
-    if (streams_[device]) guard.emplace(*streams_[device]);
-    WaitForDependencies(device, work);
-    if (!options_.run(device, work, waited)) return false;
-    Reach(device, work);
-    return true;
+  // The device's thread works in the device's stream until it ends.
+  bool Start(std::size_t device) {
+    if (const std::optional<c10::Stream>& stream = streams_[device]) {
+      const c10::impl::VirtualGuardImpl gpu(stream->device_type());
+      gpu.setDevice(stream->device());
+      gpu.exchangeStream(*stream);
+    }
+    return options_.start(device);
   }
 
-  bool Skip(std::size_t device, const Work& work) {
-    WaitForDependencies(device, work);
-    Reach(device, work);
-    return true;
-  }
-
-  void WaitForDependencies(std::size_t device, const Work& work) {
+  bool WaitForDependencies(std::size_t device, const Work& work) {
     for (const Dependency& dependency : work.dependencies) {
       if (dependency.stage > 0) {
         WaitFor(At(dependency.kind, dependency.stage), streams_[device]);
@@ -157,6 +154,7 @@ class DeviceStreams final : public Devices {
         WaitForCamera(streams_[device]);
       }
     }
+    return true;
   }
 
   // Waits for inputs on their way to every GPU; dependent operations rely on that.
@@ -164,9 +162,11 @@ class DeviceStreams final : public Devices {
     for (const auto& [gpu, arrived] : arrived_) Wait(*arrived, by);
   }
 
-  void Reach(std::size_t device, const Work& work) {
-    if (!streams_[device]) return;
-    At(work.step.kind, work.step.stage).reached->Record(*streams_[device]);
+  bool Reach(std::size_t device, const Work& work) {
+    if (streams_[device]) {
+      At(work.step.kind, work.step.stage).reached->Record(*streams_[device]);
+    }
+    return true;
   }
 
   static void WaitFor(const Place& needed, const std::optional<c10::Stream>& by) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,20 @@ namespace {
 
 double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
+// The error of the exception that `step` threw. For a catch block.
+absl::Status FailureIn(const Step& step) {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    const auto* const named = dynamic_cast<const StepError*>(&e);
+    return {named != nullptr ? named->code() : absl::StatusCode::kInternal,
+            absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())};
+  } catch (...) {
+    return absl::InternalError(absl::StrCat("the pipeline failed in ", ToString(step),
+                                            " with something that is no std::exception"));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
@@ -26,14 +41,12 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
   Engine* const raw = engine.get();
   engine->devices_ = make_devices(
       {.plan = raw->plan_,
-       .run = [raw](std::size_t device, const Work& work,
-                    bool waited) { return raw->RunWork(device, work, waited); },
-       .start = [raw](std::size_t device) { return raw->StartDevice(device); },
-       .on_failure =
-           [raw](const absl::Status& cause) {
-             raw->Fail(absl::Status(
-                 cause.code(), absl::StrCat("a device of the pipeline failed: ", cause.message())));
-           }});
+       .run = std::bind_front(&Engine::RunWork, raw),
+       .start = std::bind_front(&Engine::StartDevice, raw),
+       .on_failure = [raw](const absl::Status& cause) {
+         raw->Fail(absl::Status(
+             cause.code(), absl::StrCat("a device of the pipeline failed: ", cause.message())));
+       }});
   for (std::size_t device = 0; device < raw->plan_.devices.size(); ++device) {
     if (raw->plan_.devices[device].empty()) raw->Enqueue(device, {.what = Work::What::kEnd});
   }
@@ -99,7 +112,12 @@ absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)>
   const std::int64_t sample = AwaitSlot();
   if (stopped_) return failure();
   const Step admitted{OperationKind::kForward, 0, sample, sample};
-  if (!Guarded(admitted, [&] { write(sample); })) return failure();
+  try {
+    write(sample);
+  } catch (...) {
+    Fail(FailureIn(admitted));
+    return failure();
+  }
   if (gate_ != nullptr) gate_->Admitted(held_);
   devices_->Admit(admitted);
   enqueued_.Complete(admitted);
@@ -160,16 +178,20 @@ void Engine::Enqueue(std::size_t device, const Work& work) {
 }
 
 bool Engine::StartDevice(std::size_t device) {
-  return Guarded({}, [&] {
+  try {
     if (on_worker_start_) on_worker_start_(static_cast<int>(device));
-  });
+    return true;
+  } catch (...) {
+    Fail(FailureIn({}));
+    return false;
+  }
 }
 
 bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
-  return Guarded(work.step, [&] {
+  try {
     if (observers_.empty()) {
       run_(work.step);
-      return;
+      return true;
     }
     PastOperation operation{.device = device, .step = work.step, .start = clock_.Now()};
     operation.step.first += first_sample_;
@@ -180,23 +202,11 @@ bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
     const bool worked = run_(work.step);
     operation.end = clock_.Now();
     for (const ObserveOperation& observe : observers_) observe(operation, worked);
-  });
-}
-
-// An exception from `call` stops the engine. Returns whether `call` threw none.
-bool Engine::Guarded(const Step& step, absl::FunctionRef<void()> call) {
-  try {
-    call();
     return true;
-  } catch (const std::exception& e) {
-    const auto* const named = dynamic_cast<const StepError*>(&e);
-    Fail(absl::Status(named != nullptr ? named->code() : absl::StatusCode::kInternal,
-                      absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())));
   } catch (...) {
-    Fail(absl::InternalError(absl::StrCat("the pipeline failed in ", ToString(step),
-                                          " with something that is no std::exception")));
+    Fail(FailureIn(work.step));
+    return false;
   }
-  return false;
 }
 
 void Engine::Fail(absl::Status cause) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -258,7 +259,7 @@ class FlowLearner final : public Learner {
     }
     MILLRACE_ASSIGN_OR_RETURN(
         engine_, PhasedEngine::Start({.phases = std::move(phases),
-                                      .run = [this](const Step& s) { return network_->Run(s); },
+                                      .run = std::bind_front(&StagedNetwork::Run, network_.get()),
                                       .on_worker_start = prepare,
                                       .gate_costs = GateCosts(costs),
                                       .make_devices = MakeDeviceStreams(devices_),

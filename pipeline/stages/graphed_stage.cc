@@ -139,7 +139,7 @@ void GraphedStage::CaptureForward(Slot& slot, const SampleOperation& operation,
   slot.forward_reads = options_.versions.PlaceOf(operation.version);
   slot.forward = Capture(OperationKind::kForward, [&] {
     const at::AutoGradMode graph(operation.keeps_graph);
-    options_.work.GoForward(slot.activations, operation.sample);
+    options_.work.Forward(slot.activations, operation.sample);
   });
   for (at::Tensor& output : slot.activations.outputs) output = output.detach();
 }
@@ -192,13 +192,13 @@ void GraphedStage::CaptureBackward(Slot& slot, const SampleOperation& operation)
   for (const StaticInput& root : slot.roots) roots.push_back(root.memory());
   slot.backward = Capture(OperationKind::kBackward, [&] {
     if (slot.keeps_graph) {
-      slot.gradients = options_.work.GoBackward(slot.activations, roots, /*keep_graph=*/true);
+      slot.gradients = options_.work.Backward(slot.activations, roots, /*keep_graph=*/true);
       return;
     }
     const StageBuffers::Unmoved unmoved(options_.work.buffers());
     Activations again{.inputs = slot.activations.inputs, .camera = slot.activations.camera};
-    options_.work.GoForwardAgain(again, operation.sample);
-    slot.gradients = options_.work.GoBackward(again, roots, /*keep_graph=*/false);
+    options_.work.RepeatForward(again, operation.sample);
+    slot.gradients = options_.work.Backward(again, roots, /*keep_graph=*/false);
   });
 }
 

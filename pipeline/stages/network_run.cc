@@ -1,6 +1,7 @@
 #include "pipeline/stages/network_run.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -78,7 +79,7 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
       run->engine_,
       PhasedEngine::Start(
           {.phases = std::move(options.phases),
-           .run = [&network](const Step& step) { return network.Run(step); },
+           .run = std::bind_front(&StagedNetwork::Run, &network),
            .on_worker_start =
                [threads = options.threads_per_stage](int) { at::set_num_threads(threads); },
            .on_switch =

@@ -82,30 +82,6 @@ void StageRunner::Connect(const Cuts& cuts) {
   for (const Connection& connection : outgoing_) ++connection.rings->wires;
 }
 
-bool StageRunner::Run(const Step& step) {
-  if (only_updates_write_ && step.kind != OperationKind::kUpdate) return Do(step);
-  const StageParameterLock::Update lock(parts_.parameter_lock, parts_.device);
-  return Do(step);
-}
-
-bool StageRunner::Do(const Step& step) {
-  bool worked = true;
-  switch (step.kind) {
-    case OperationKind::kForward:
-      for (std::int64_t sample = step.first; sample <= step.last; ++sample) Forward(sample);
-      break;
-    case OperationKind::kBackward:
-      for (std::int64_t sample = step.last; sample >= step.first; --sample) {
-        worked = Backward(sample) && worked;
-      }
-      break;
-    case OperationKind::kUpdate:
-      worked = Update();
-      break;
-  }
-  return worked;
-}
-
 void StageRunner::DropGradients() {
   for (const at::Tensor& parameter : parts_.stage.parameters()) {
     parameter.mutable_grad() = at::Tensor();
@@ -128,45 +104,56 @@ IncomingTensor StageRunner::CameraOf(std::int64_t sample) const {
   return {.tensor = camera_->forward.Read(sample).tensors[0]};
 }
 
-void StageRunner::Forward(std::int64_t sample) {
-  ForwardContext context;
-  Loss* const loss = OwnLoss();
-  const bool may_learn = loss != nullptr && loss->MayLearn(InStream(sample));
-  GoForward(sample, may_learn, context);
-  Activations& activations = context.activations();
-  Send(sample, activations.outputs, context.slot != nullptr);
-  context.learns = may_learn && work_.OnPredicted(activations, InStream(sample));
-  if (context.slot == nullptr) {
-    activations.outputs.clear();
-    activations.loss = {};
-    if (loss != nullptr && !context.learns) activations.ends.clear();
+void StageRunner::Forward(const Step& step) {
+  std::optional<StageParameterLock::Update> lock;
+  if (!only_updates_write_) lock.emplace(parts_.parameter_lock, parts_.device);
+  for (std::int64_t sample = step.first; sample <= step.last; ++sample) {
+    ForwardContext context = BeginForward(sample);
+    if (context.slot == nullptr) {
+      const WeightVersions::Use use(versions_, context.version);
+      const at::AutoGradMode graph(context.keeps_graph);
+      work_.Forward(context.own, InStream(sample), context.may_learn);
+    }
+    EndForward(sample, std::move(context));
   }
-  contexts_.Write(sample, std::move(context));
 }
 
-void StageRunner::GoForward(std::int64_t sample, bool with_loss, ForwardContext& context) {
-  const IncomingTensors inputs = InputsOf(sample);
-  const IncomingTensor camera = CameraOf(sample);
-  const bool keeps_graph = running_plan_.reads.keeps(number_, sample) == Keeps::kActivations;
+StageRunner::ForwardContext StageRunner::BeginForward(std::int64_t sample) {
+  ForwardContext context;
+  Loss* const loss = OwnLoss();
+  context.may_learn = loss != nullptr && loss->MayLearn(InStream(sample));
+  context.keeps_graph = running_plan_.reads.keeps(number_, sample) == Keeps::kActivations;
   context.version =
       running_plan_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
+  const IncomingTensors inputs = InputsOf(sample);
+  const IncomingTensor camera = CameraOf(sample);
   if (graphs_ != nullptr) {
     context.slot = graphs_->Forward({.slot = sample % slots_,
                                      .sample = InStream(sample),
-                                     .keeps_graph = keeps_graph,
+                                     .keeps_graph = context.keeps_graph,
                                      .version = context.version},
                                     inputs, camera);
-    if (context.slot != nullptr) return;
+    if (context.slot != nullptr) return context;
   }
   for (const IncomingTensor& input : inputs) {
     context.own.inputs.push_back(Brought(input.tensor, parts_.device).detach());
     context.own.inputs.back().set_requires_grad(input.requires_grad);
   }
   if (camera.tensor.defined()) context.own.camera = Brought(camera.tensor, parts_.device);
-  const WeightVersions::Use use(versions_, context.version);
-  const at::AutoGradMode graph(keeps_graph);
-  work_.GoForward(context.own, InStream(sample), with_loss);
-  if (!keeps_graph) context.own.ends.clear();
+  return context;
+}
+
+void StageRunner::EndForward(std::int64_t sample, ForwardContext context) {
+  Activations& activations = context.activations();
+  Send(sample, activations.outputs, context.slot != nullptr);
+  context.learns = context.may_learn && work_.OnPredicted(activations, InStream(sample));
+  if (context.slot == nullptr) {
+    activations.outputs.clear();
+    activations.loss = {};
+    const bool teaches = !work_.has_own_loss() || context.learns;
+    if (!context.keeps_graph || !teaches) activations.ends.clear();
+  }
+  contexts_.Write(sample, std::move(context));
 }
 
 void StageRunner::Send(std::int64_t sample, const Tensors& outputs, bool stable_address) {
@@ -180,8 +167,43 @@ void StageRunner::Send(std::int64_t sample, const Tensors& outputs, bool stable_
   }
 }
 
-StageRunner::EndGradients StageRunner::GradientsOf(std::int64_t sample) const {
+bool StageRunner::Backward(const Step& step) {
+  std::optional<StageParameterLock::Update> lock;
+  if (!only_updates_write_) lock.emplace(parts_.parameter_lock, parts_.device);
+  bool worked = true;
+  for (std::int64_t sample = step.last; sample >= step.first; --sample) {
+    const std::int64_t used = sample + running_plan_.plan.rules(number_).lead;
+    ForwardContext& context = contexts_.Read(used);
+    const EndGradients ends = GradientsOf(sample, context);
+    const std::int64_t version = running_plan_.reads.Version(
+        OperationKind::kBackward, number_, sample, versions_.newest(), context.version);
+    std::optional<InputGradients> gradients = LaunchBackward(
+        context, {.slot = used % slots_, .sample = InStream(used), .version = version}, ends);
+    if (ends.valid && !gradients) {
+      const WeightVersions::Use use(versions_, version);
+      if (running_plan_.reads.keeps(number_, sample) == Keeps::kInputs) {
+        const StageBuffers::Unmoved unmoved(work_.buffers());
+        Activations repeated{.inputs = context.activations().inputs,
+                             .camera = context.activations().camera};
+        work_.RepeatForward(repeated, InStream(used));
+        gradients = RunBackward(repeated, ends, /*keep_graph=*/false);
+      } else {
+        gradients = RunBackward(context.activations(), ends, context.slot != nullptr);
+      }
+    }
+    worked = EndBackward(sample, std::move(gradients)) && worked;
+    context = {};  // The backward has consumed the graph.
+  }
+  return worked;
+}
+
+StageRunner::EndGradients StageRunner::GradientsOf(std::int64_t sample,
+                                                   const ForwardContext& context) const {
   EndGradients gradients;
+  if (work_.has_own_loss()) {
+    gradients.valid = context.learns;
+    return gradients;
+  }
   for (const Connection& connection : outgoing_) {
     ChannelRings& rings = *connection.rings;
     const ChannelGradients& incoming = rings.backward.Read(
@@ -194,81 +216,53 @@ StageRunner::EndGradients StageRunner::GradientsOf(std::int64_t sample) const {
   return gradients;
 }
 
-bool StageRunner::Backward(std::int64_t sample) {
-  const std::int64_t used = sample + running_plan_.plan.rules(number_).lead;
-  ForwardContext& context = contexts_.Read(used);
-  EndGradients gradients;
-  if (work_.has_own_loss()) {
-    gradients.valid = context.learns;
-  } else {
-    gradients = GradientsOf(sample);
+std::optional<StageRunner::InputGradients> StageRunner::LaunchBackward(
+    const ForwardContext& context, const SampleOperation& operation,
+    const EndGradients& gradients) {
+  if (context.slot == nullptr || !gradients.valid) return std::nullopt;
+  const Tensors* const launched = graphs_->Backward(*context.slot, operation, gradients.tensors);
+  if (launched == nullptr) return std::nullopt;
+  return InputGradients{.tensors = *launched, .stable_address = true};
+}
+
+std::optional<StageRunner::InputGradients> StageRunner::RunBackward(Activations& activations,
+                                                                    const EndGradients& gradients,
+                                                                    bool keep_graph) {
+  const bool own = work_.has_own_loss();
+  const bool has_end = !own || activations.ends[0].defined();
+  if (!has_end || (own && parts_.device.is_cpu() && !AllFinite(activations.ends))) {
+    return std::nullopt;
   }
-  std::optional<InputGradients> sent;
-  if (gradients.valid) sent = GoBackward(used, sample, gradients.tensors);
-  const bool worked = sent.has_value();
+  Tensors of_ends;
+  for (const IncomingTensor& gradient : gradients.tensors) {
+    of_ends.push_back(Brought(gradient.tensor, parts_.device));
+  }
+  return InputGradients{.tensors = work_.Backward(activations, of_ends, keep_graph)};
+}
+
+bool StageRunner::EndBackward(std::int64_t sample, std::optional<InputGradients> gradients) {
+  const bool worked = gradients.has_value();
   has_gradient_ = has_gradient_ || worked;
-  if (worked && parts_.device.is_cpu() && !AllFinite(sent->tensors)) {
-    sent.reset();
+  if (worked && parts_.device.is_cpu() && !AllFinite(gradients->tensors)) {
+    gradients.reset();
     ++parts_.not_finite;
   }
-  SendBack(sample, sent);
-  context = {};  // The backward has consumed the graph.
+  SendBack(sample, gradients);
   return worked;
 }
 
-std::optional<StageRunner::InputGradients> StageRunner::GoBackward(
-    std::int64_t used, std::int64_t sample, const IncomingTensors& gradients) {
-  ForwardContext& context = contexts_.Read(used);
-  const std::int64_t version = running_plan_.reads.Version(
-      OperationKind::kBackward, number_, sample, versions_.newest(), context.version);
-  if (context.slot != nullptr) {
-    const Tensors* const launched = graphs_->Backward(
-        *context.slot, {.slot = used % slots_, .sample = InStream(used), .version = version},
-        gradients);
-    if (launched != nullptr) return InputGradients{.tensors = *launched, .stable_address = true};
-  }
-  const WeightVersions::Use use(versions_, version);
-  return GoBackwardByOperators(used, sample, gradients);
-}
-
-std::optional<StageRunner::InputGradients> StageRunner::GoBackwardByOperators(
-    std::int64_t used, std::int64_t sample, const IncomingTensors& incoming) {
-  ForwardContext& context = contexts_.Read(used);
-  std::optional<StageBuffers::Unmoved> unmoved;
-  Activations* activations = &context.activations();
-  bool keeps_graph = context.slot != nullptr;
-  Activations again;
-  if (running_plan_.reads.keeps(number_, sample) == Keeps::kInputs) {
-    unmoved.emplace(work_.buffers());
-    again = {.inputs = activations->inputs, .camera = activations->camera};
-    work_.GoForwardAgain(again, InStream(used));
-    activations = &again;
-    keeps_graph = false;
-  }
-  const bool has_end = !work_.has_own_loss() || activations->ends[0].defined();
-  if (!has_end ||
-      (work_.has_own_loss() && parts_.device.is_cpu() && !AllFinite(activations->ends))) {
-    return std::nullopt;
-  }
-  Tensors gradients;
-  for (const IncomingTensor& gradient : incoming) {
-    gradients.push_back(Brought(gradient.tensor, parts_.device));
-  }
-  return InputGradients{.tensors = work_.GoBackward(*activations, gradients, keeps_graph)};
-}
-
-void StageRunner::SendBack(std::int64_t sample, const std::optional<InputGradients>& sent) {
+void StageRunner::SendBack(std::int64_t sample, const std::optional<InputGradients>& gradients) {
   const std::int64_t position =
       running_plan_.dependencies.Position(OperationKind::kBackward, number_, sample);
   for (const auto& rings : running_plan_.channels.all()) {
     if (rings->channel.to != number_ || !rings->carries_gradients) continue;
-    ChannelGradients gradients{.valid = sent.has_value()};
-    gradients.of = {.tensors = Tensors(rings->wires),
-                    .stable_address = sent && sent->stable_address};
-    rings->backward.Write(position, std::move(gradients));
+    rings->backward.Write(position,
+                          {.of = {.tensors = Tensors(rings->wires),
+                                  .stable_address = gradients && gradients->stable_address},
+                           .valid = gradients.has_value()});
   }
-  if (!sent) return;
-  const auto* next = sent->tensors.begin();
+  if (!gradients) return;
+  const auto* next = gradients->tensors.begin();
   for (const Connection& connection : incoming_) {
     if (!connection.rings->carries_gradients) continue;
     connection.rings->backward.Read(position).of.tensors[connection.place] = *next++;
@@ -276,6 +270,7 @@ void StageRunner::SendBack(std::int64_t sample, const std::optional<InputGradien
 }
 
 bool StageRunner::Update() {
+  const StageParameterLock::Update lock(parts_.parameter_lock, parts_.device);
   versions_.Advance();
   work_.buffers().Commit();
   const bool has_gradient = std::exchange(has_gradient_, false);

@@ -67,8 +67,13 @@ class StageRunner {
   StageRunner(const StageRunner&) = delete;
   StageRunner& operator=(const StageRunner&) = delete;
 
-  /// Returns false for a backward without a valid gradient, and for an update without one to apply.
-  bool Run(const Step& step);
+  /// Runs the forwards of the step's samples, in order.
+  void Forward(const Step& step);
+  /// Runs the backwards of the step's samples, from the last to the first. Returns false if one of
+  /// them had no valid gradient.
+  bool Backward(const Step& step);
+  /// Returns false without a valid gradient to apply.
+  bool Update();
 
   /// Why operations on a GPU run eagerly. Empty if they are captured, or will be. Thread-safe.
   [[nodiscard]] std::string why_not_captured() const;
@@ -80,9 +85,11 @@ class StageRunner {
   // A sample's forward, until its backward.
   struct ForwardContext {
     Activations own;
-    GraphedStage::Slot* slot = nullptr;  // If set, it holds the data instead of `own`.
-    bool learns = true;                  // By the stage's own loss.
-    std::int64_t version = 0;            // Of the weights that the forward read.
+    GraphedStage::Slot* slot = nullptr;  // If set, it holds the activations instead of `own`.
+    bool may_learn = false;              // Loss::MayLearn().
+    bool learns = true;                  // Loss::OnPredicted().
+    bool keeps_graph = true;
+    std::int64_t version = 0;  // Of the weights that the forward read.
 
     [[nodiscard]] Activations& activations() { return slot != nullptr ? slot->activations : own; }
   };
@@ -105,26 +112,29 @@ class StageRunner {
 
   void Connect(const Cuts& cuts);
   void CaptureIfPossible();
-  [[nodiscard]] bool Do(const Step& step);
   [[nodiscard]] Loss* OwnLoss() const;
   [[nodiscard]] std::int64_t InStream(std::int64_t sample) const {
     return running_plan_.first_sample + sample;
   }
   [[nodiscard]] IncomingTensors InputsOf(std::int64_t sample) const;
   [[nodiscard]] IncomingTensor CameraOf(std::int64_t sample) const;
-  [[nodiscard]] EndGradients GradientsOf(std::int64_t sample) const;
-  void Forward(std::int64_t sample);
-  void GoForward(std::int64_t sample, bool with_loss, ForwardContext& context);
+  // Launches the forward's graph, or takes the inputs of an eager forward.
+  [[nodiscard]] ForwardContext BeginForward(std::int64_t sample);
+  void EndForward(std::int64_t sample, ForwardContext context);
   void Send(std::int64_t sample, const Tensors& outputs, bool stable_address);
-  [[nodiscard]] bool Backward(std::int64_t sample);
-  // Goes backward with the gradients of `sample` and the context of `used`. nullopt if the loss
-  // is not finite.
-  [[nodiscard]] std::optional<InputGradients> GoBackward(std::int64_t used, std::int64_t sample,
-                                                         const IncomingTensors& gradients);
-  [[nodiscard]] std::optional<InputGradients> GoBackwardByOperators(
-      std::int64_t used, std::int64_t sample, const IncomingTensors& gradients);
-  void SendBack(std::int64_t sample, const std::optional<InputGradients>& sent);
-  [[nodiscard]] bool Update();
+
+  [[nodiscard]] EndGradients GradientsOf(std::int64_t sample, const ForwardContext& context) const;
+  // nullopt: the backward must run eagerly.
+  [[nodiscard]] std::optional<InputGradients> LaunchBackward(const ForwardContext& context,
+                                                             const SampleOperation& operation,
+                                                             const EndGradients& gradients);
+  // nullopt: the loss is not finite.
+  [[nodiscard]] std::optional<InputGradients> RunBackward(Activations& activations,
+                                                          const EndGradients& gradients,
+                                                          bool keep_graph);
+  // Returns whether the backward had a valid gradient.
+  bool EndBackward(std::int64_t sample, std::optional<InputGradients> gradients);
+  void SendBack(std::int64_t sample, const std::optional<InputGradients>& gradients);
 
   // Constant after construction.
   const int number_;

@@ -10,22 +10,27 @@ namespace millrace::pipeline {
 StageWork::StageWork(const Options& options)
     : options_(options), buffers_(options.stage, options.by_mini_batch) {}
 
-// The random numbers are the same for a repeated forward, and for all cuts of the network.
-Tensors StageWork::Forward(const Activations& activations, std::int64_t sample) const {
-  return options_.stage.Forward(activations.inputs,
-                                MixSeeds(options_.seed, static_cast<std::uint64_t>(sample)));
+std::uint64_t StageWork::SeedOf(std::int64_t sample) const {
+  return MixSeeds(options_.seed, static_cast<std::uint64_t>(sample));
 }
 
-void StageWork::GoForward(Activations& activations, std::int64_t sample, bool with_loss) {
-  activations.outputs = buffers_.First([&] { return Forward(activations, sample); });
-  activations.ends = activations.outputs;
-  if (has_own_loss() && with_loss) ComputeLoss(activations, sample);
+void StageWork::Forward(Activations& activations, std::int64_t sample, bool with_loss) {
+  StageBuffers::FirstForward forward(buffers_);
+  activations.outputs = options_.stage.Forward(activations.inputs, SeedOf(sample));
+  forward.Finish();
+  SetEnds(activations, sample, with_loss);
 }
 
-void StageWork::GoForwardAgain(Activations& activations, std::int64_t sample) const {
-  activations.outputs = Forward(activations, sample);
+void StageWork::RepeatForward(Activations& activations, std::int64_t sample) const {
+  activations.outputs = options_.stage.Forward(activations.inputs, SeedOf(sample));
+  SetEnds(activations, sample, /*with_loss=*/true);
+}
+
+void StageWork::SetEnds(Activations& activations, std::int64_t sample, bool with_loss) const {
   activations.ends = activations.outputs;
-  if (has_own_loss()) ComputeLoss(activations, sample);
+  if (!has_own_loss() || !with_loss) return;
+  activations.loss = options_.loss->Compute(OutputOf(activations, sample));
+  activations.ends = {activations.loss.objective};
 }
 
 StageOutput StageWork::OutputOf(const Activations& activations, std::int64_t sample) const {
@@ -35,17 +40,12 @@ StageOutput StageWork::OutputOf(const Activations& activations, std::int64_t sam
           .output = activations.outputs[0]};
 }
 
-void StageWork::ComputeLoss(Activations& activations, std::int64_t sample) const {
-  activations.loss = options_.loss->Compute(OutputOf(activations, sample));
-  activations.ends = {activations.loss.objective};
-}
-
 bool StageWork::OnPredicted(const Activations& activations, std::int64_t sample) const {
   const bool learns = options_.loss->OnPredicted(OutputOf(activations, sample), activations.loss);
   return learns && activations.loss.objective.defined();
 }
 
-Tensors StageWork::GoBackward(Activations& activations, const Tensors& gradients, bool keep_graph) {
+Tensors StageWork::Backward(Activations& activations, const Tensors& gradients, bool keep_graph) {
   roots_.clear();
   root_gradients_.clear();
   // A stage without parameters, directly behind the camera, has no graph.

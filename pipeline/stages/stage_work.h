@@ -46,9 +46,9 @@ class StageWork {
 
   /// Computes all fields of `activations` from its inputs and camera. `sample`: its number in the
   /// stream. Computes the stage's own loss if `with_loss`.
-  void GoForward(Activations& activations, std::int64_t sample, bool with_loss = true);
+  void Forward(Activations& activations, std::int64_t sample, bool with_loss = true);
   /// The same for a backward. This updates the buffers again; StageBuffers::Unmoved restores them.
-  void GoForwardAgain(Activations& activations, std::int64_t sample) const;
+  void RepeatForward(Activations& activations, std::int64_t sample) const;
 
   /// Publishes the prediction. Returns whether the stage learns from the sample. For a stage with
   /// its own loss.
@@ -57,12 +57,13 @@ class StageWork {
   /// Goes backward from the ends, with one gradient per end, or none if the end is a loss. Adds to
   /// the parameters' gradients. Returns the gradients of the inputs that want one. Keeps the graph
   /// if `keep_graph`.
-  [[nodiscard]] Tensors GoBackward(Activations& activations, const Tensors& gradients,
-                                   bool keep_graph);
+  [[nodiscard]] Tensors Backward(Activations& activations, const Tensors& gradients,
+                                 bool keep_graph);
 
  private:
-  [[nodiscard]] Tensors Forward(const Activations& activations, std::int64_t sample) const;
-  void ComputeLoss(Activations& activations, std::int64_t sample) const;
+  // The random numbers are the same for a repeated forward, and for all cuts of the network.
+  [[nodiscard]] std::uint64_t SeedOf(std::int64_t sample) const;
+  void SetEnds(Activations& activations, std::int64_t sample, bool with_loss) const;
   [[nodiscard]] StageOutput OutputOf(const Activations& activations, std::int64_t sample) const;
 
   const Options options_;

@@ -1,6 +1,7 @@
 #include "pipeline/stages/staged_network.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -241,7 +242,23 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
 }
 
 bool StagedNetwork::Run(const Step& step) {
-  const bool worked = SayingWhy([&] { return runners_.at(step.stage - 1)->Run(step); });
+  bool worked = true;
+  try {
+    StageRunner& runner = *runners_.at(step.stage - 1);
+    switch (step.kind) {
+      case OperationKind::kForward:
+        runner.Forward(step);
+        break;
+      case OperationKind::kBackward:
+        worked = runner.Backward(step);
+        break;
+      case OperationKind::kUpdate:
+        worked = runner.Update();
+        break;
+    }
+  } catch (const std::exception& e) {
+    throw StepError(FailureOf(e));
+  }
   if (step.kind == OperationKind::kUpdate && on_update_) {
     Step in_stream = step;
     in_stream.first += running_plan_->first_sample;
