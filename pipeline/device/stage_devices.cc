@@ -145,7 +145,7 @@ void AwaitStream(at::Device device) {
   c10::impl::VirtualGuardImpl(device.type()).getStream(device).synchronize();
 }
 
-at::Tensor Brought(const at::Tensor& tensor, at::Device device) {
+at::Tensor ToDevice(const at::Tensor& tensor, at::Device device) {
   at::Tensor there = tensor;
   if (tensor.device() != device) there = tensor.to(device, GoesAhead(device));
   KeepUntilRead(tensor);
@@ -166,7 +166,7 @@ std::vector<c10::Stream> CopyStreams(const std::vector<at::Device>& devices) {
 }
 
 // The tensors' memory may be reused only after this function has returned.
-Tensors BroughtToHost(const Tensors& tensors) {
+Tensors ToHost(const Tensors& tensors) {
   const at::Device device = tensors.front().device();
   if (device.is_cpu()) return tensors;
   const c10::Stream copies = DownloadStream(device);
@@ -186,7 +186,7 @@ Tensors BroughtToHost(const Tensors& tensors) {
   return here;
 }
 
-void PutOnDevice(const at::Tensor& memory, const at::Tensor& tensor) {
+void CopyTo(const at::Tensor& memory, const at::Tensor& tensor) {
   memory.variable_data().copy_(tensor, GoesAhead(memory.device()));
   KeepUntilRead(tensor);
 }

@@ -73,7 +73,7 @@ at::Tensor PixelByPixel(const at::Tensor& flow) {
 
 std::vector<std::vector<float>> OnHost(const Tensors& tensors) {
   std::vector<std::vector<float>> values;
-  for (const at::Tensor& tensor : BroughtToHost(tensors)) {
+  for (const at::Tensor& tensor : ToHost(tensors)) {
     const float* data = tensor.const_data_ptr<float>();
     values.emplace_back(data, data + tensor.numel());
   }

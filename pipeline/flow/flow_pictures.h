@@ -24,7 +24,7 @@ namespace millrace::pipeline {
 [[nodiscard]] at::Tensor PixelByPixel(const at::Tensor& flow);
 
 /// The values of each of `tensors`, which are contiguous and of float. Waits for a GPU as
-/// BroughtToHost().
+/// ToHost().
 [[nodiscard]] std::vector<std::vector<float>> OnHost(const Tensors& tensors);
 
 }  // namespace millrace::pipeline

@@ -67,7 +67,7 @@ bool StaticInput::Feed(const IncomingTensor& input, at::Device device) {
     return tensor.is_alias_of(memory_) && tensor.const_data_ptr() == memory_.const_data_ptr();
   }
   if (tensor.sizes() != memory_.sizes()) return false;
-  PutOnDevice(memory_, tensor);
+  CopyTo(memory_, tensor);
   return true;
 }
 

@@ -136,10 +136,10 @@ StageRunner::ForwardContext StageRunner::BeginForward(std::int64_t sample) {
     if (context.slot != nullptr) return context;
   }
   for (const IncomingTensor& input : inputs) {
-    context.own.inputs.push_back(Brought(input.tensor, parts_.device).detach());
+    context.own.inputs.push_back(ToDevice(input.tensor, parts_.device).detach());
     context.own.inputs.back().set_requires_grad(input.requires_grad);
   }
-  if (camera.tensor.defined()) context.own.camera = Brought(camera.tensor, parts_.device);
+  if (camera.tensor.defined()) context.own.camera = ToDevice(camera.tensor, parts_.device);
   return context;
 }
 
@@ -235,7 +235,7 @@ std::optional<StageRunner::InputGradients> StageRunner::RunBackward(Activations&
   }
   Tensors of_ends;
   for (const IncomingTensor& gradient : gradients.tensors) {
-    of_ends.push_back(Brought(gradient.tensor, parts_.device));
+    of_ends.push_back(ToDevice(gradient.tensor, parts_.device));
   }
   return InputGradients{.tensors = work_.Backward(activations, of_ends, keep_graph)};
 }

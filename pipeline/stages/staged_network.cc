@@ -232,7 +232,7 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
     const auto* found = std::ranges::find(read, device, &at::Tensor::device);
     if (found == read.end()) {
       read.push_back(SayingWhy([&] {
-        const at::Tensor there = Brought(input, device);
+        const at::Tensor there = ToDevice(input, device);
         return read_ ? read_(there) : there;
       }));
       found = read.end() - 1;

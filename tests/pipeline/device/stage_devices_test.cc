@@ -54,7 +54,7 @@ TEST(StageDevicesTest, OurPartsForCudaAreLookedForBesideTheProgram) {
 
 TEST(StageDevicesTest, WhatIsThereIsTheSameTensor) {
   const at::Tensor tensor = at::ones({2});
-  EXPECT_TRUE(Brought(tensor, at::kCPU).is_same(tensor));
+  EXPECT_TRUE(ToDevice(tensor, at::kCPU).is_same(tensor));
 }
 
 TEST(DeviceChoiceTest, AutoTakesTheCpuWhereThereIsNoGpuAndSaysWhy) {
