@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "pipeline/models/flow_layers.h"
-#include "pipeline/ops/convolutions.h"
+#include "pipeline/ops/convolution_stack.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -32,19 +32,19 @@ class Builder {
   int AddFeatures(const char* name, int level, bool has_skip) {
     const int input = level == 0 ? 1 : options_.feature_channels[level - 1];
     const int output = options_.feature_channels[level];
-    return Add<FeatureLayer>(name, Convolutions(input, {{output, 2}, {output, 1}}, random_),
+    return Add<FeatureLayer>(name, ConvolutionStack(input, {{output, 2}, {output, 1}}, random_),
                              has_skip);
   }
 
   // The decoder's hidden convolutions `begin` to `end` - 1.
-  Convolutions Hidden(int input_channels, int begin, int end) {
-    std::vector<Convolutions::Size> sizes;
+  ConvolutionStack Hidden(int input_channels, int begin, int end) {
+    std::vector<ConvolutionStack::Size> sizes;
     for (int i = begin; i < end; ++i) sizes.push_back({options_.decoder_channels[i]});
-    return Convolutions(input_channels, sizes, random_);
+    return ConvolutionStack(input_channels, sizes, random_);
   }
 
-  Convolutions HiddenAndFlow(int input_channels, int begin) {
-    Convolutions all = Hidden(input_channels, begin, 3);
+  ConvolutionStack HiddenAndFlow(int input_channels, int begin) {
+    ConvolutionStack all = Hidden(input_channels, begin, 3);
     all.AppendZero(kFlowChannels);
     return all;
   }
