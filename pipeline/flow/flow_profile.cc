@@ -12,7 +12,7 @@
 #include "pipeline/flow/flow_task.h"
 #include "pipeline/models/open_flow_network.h"
 #include "pipeline/nn/weights_file.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 namespace millrace::pipeline {
 

@@ -9,7 +9,7 @@
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/labels/label_networks.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 namespace millrace::pipeline {
 

@@ -17,7 +17,7 @@
 #include "pipeline/offline/bench_contender.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/schedules/schedules.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 #include "pipeline/stages/staged_network.h"
 
 namespace millrace::pipeline {

@@ -25,7 +25,7 @@
 #include "pipeline/planner/partition.h"
 #include "pipeline/planner/plan_memory.h"
 #include "pipeline/schedules/schedules.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 namespace millrace::pipeline {
 namespace {

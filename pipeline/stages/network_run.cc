@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "pipeline/nn/stage_buffers.h"
 #include "pipeline/planner/partition.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 namespace millrace::pipeline {
 namespace {

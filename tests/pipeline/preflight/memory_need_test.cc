@@ -16,7 +16,7 @@
 #include "pipeline/labels/label_stream_learner.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/schedules/schedules.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 namespace millrace::pipeline {
 namespace {

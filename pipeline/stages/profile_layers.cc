@@ -1,4 +1,4 @@
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 #include <algorithm>
 #include <array>
