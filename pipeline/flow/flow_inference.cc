@@ -8,7 +8,7 @@
 #include "pipeline/flow/flow_figures.h"
 #include "pipeline/flow/flow_pictures.h"
 #include "pipeline/flow/flow_profile.h"
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 
 namespace millrace::pipeline {
 namespace {

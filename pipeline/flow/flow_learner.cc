@@ -32,7 +32,7 @@
 #include "pipeline/flow/flow_task.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/learner/rate_factor.h"
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 #include "pipeline/planner/replanner.h"
 #include "pipeline/recovery/lasting_learning.h"
 #include "pipeline/stages/describe_learner.h"

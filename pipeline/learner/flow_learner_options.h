@@ -17,8 +17,8 @@ namespace millrace::pipeline {
 
 /// Options of the learner of optical flow.
 struct FlowLearnerOptions {
-  /// One of FlowNetworkNames() (flow_networks.h), or the user's own network: a *.pt file saved by
-  /// torch.jit (open_flow_network.h).
+  /// One of FlowNetworkNames() (named_flow_network.h), or the user's own network: a *.pt file saved
+  /// by torch.jit (open_flow_network.h).
   std::string network = "flow";
   /// Size of the pictures in pixels: at least 64, and a multiple that the network defines.
   int width = 320;

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "pipeline/models/bench_network_kinds.h"
+#include "pipeline/models/bench_network_makers.h"
 #include "pipeline/nn/unit_layers.h"
 
 namespace millrace::pipeline {

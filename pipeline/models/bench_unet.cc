@@ -8,7 +8,7 @@
 #include <ATen/ops/upsample_nearest2d.h>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/models/bench_network_kinds.h"
+#include "pipeline/models/bench_network_makers.h"
 #include "pipeline/nn/unit_layers.h"
 
 namespace millrace::pipeline {

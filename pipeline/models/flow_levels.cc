@@ -6,7 +6,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "pipeline/models/flow_layers.h"
-#include "pipeline/models/flow_network_kinds.h"
+#include "pipeline/models/published_flow_networks.h"
 
 namespace millrace::pipeline {
 namespace {

@@ -11,7 +11,7 @@
 #include <ATen/ops/leaky_relu.h>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/models/flow_network_kinds.h"
+#include "pipeline/models/published_flow_networks.h"
 #include "pipeline/nn/unit_layers.h"
 #include "pipeline/ops/warp.h"
 

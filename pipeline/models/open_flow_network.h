@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 #include "pipeline/nn/opened_network.h"
 
 namespace millrace::pipeline {

@@ -12,7 +12,7 @@
 #include "pipeline/comparison/generated_clip.h"
 #include "pipeline/comparison/reference_flow.h"
 #include "pipeline/flow/flow_learner.h"
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 #include "pipeline/nn/weights_file.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/pipeline/evaluation/made_clip.h"

@@ -19,7 +19,7 @@
 #include "pipeline/checkpoint/checkpoint_folders.h"
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/learner/learner.h"
-#include "pipeline/models/flow_network.h"
+#include "pipeline/models/coarse_to_fine_network.h"
 #include "pipeline/models/open_flow_network.h"
 #include "tests/pipeline/support/flow_modules.h"
 #include "tests/pipeline/support/moving_waves.h"
@@ -277,7 +277,7 @@ TEST_F(LearnerCheckpointsTest, BeginsAnewWhereACheckpointIsBadItself) {
     first.End();
   }
   {
-    const LayerChain chain = MakeFlowNetwork();
+    const LayerChain chain = MakeCoarseToFineNetwork();
     auto checkpoints = *Checkpoints::Open({.folder = folder_.string()}, chain);
     Checkpoint bad = *checkpoints.Read()->newest;
     for (LayerState& layer : bad.network.layers) {
@@ -348,7 +348,7 @@ TEST_F(LearnerCheckpointsTest, SaysHowItLearnedAndWhereItsSourceWas) {
     first.End();
   }
   {
-    const LayerChain chain = MakeFlowNetwork();
+    const LayerChain chain = MakeCoarseToFineNetwork();
     auto checkpoints = *Checkpoints::Open({.folder = folder_.string()}, chain);
     const CheckpointFacts facts = ReadFacts(checkpoints.Read()->newest->facts);
     EXPECT_EQ(facts.task, "optical flow");

@@ -1,4 +1,4 @@
-#include "pipeline/models/flow_network.h"
+#include "pipeline/models/coarse_to_fine_network.h"
 
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 // Adds the layers in order, and draws their weights from one generator in that order.
 class Builder {
  public:
-  explicit Builder(const FlowNetworkOptions& options)
+  explicit Builder(const CoarseToFineOptions& options)
       : options_(options), random_(at::make_generator<at::CPUGeneratorImpl>(options.seed)) {}
 
   LayerChain Build() &&;
@@ -49,7 +49,7 @@ class Builder {
     return all;
   }
 
-  const FlowNetworkOptions options_;
+  const CoarseToFineOptions options_;
   at::Generator random_;
   LayerChain chain_;
 };
@@ -78,6 +78,8 @@ LayerChain Builder::Build() && {
 
 }  // namespace
 
-LayerChain MakeFlowNetwork(const FlowNetworkOptions& options) { return Builder(options).Build(); }
+LayerChain MakeCoarseToFineNetwork(const CoarseToFineOptions& options) {
+  return Builder(options).Build();
+}
 
 }  // namespace millrace::pipeline
