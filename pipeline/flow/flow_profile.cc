@@ -18,7 +18,7 @@ namespace millrace::pipeline {
 
 absl::StatusOr<LayerChain> OpenFlowChain(const FlowLearnerOptions& options) {
   MILLRACE_ASSIGN_OR_RETURN(
-      OpenedNetwork opened,
+      NetworkWithState opened,
       OpenFlowNetwork({.name = options.network, .seed = options.seed, .pairs = PairsFor(options)},
                       options.width, options.height));
   opened.chain.precision = options.precision;

@@ -17,7 +17,7 @@ absl::StatusOr<NetworkProfile> MeasureLabelNetwork(const LabelLearnerOptions& le
                                                    const LabelCostOptions& options) {
   try {
     at::set_num_threads(std::max(1, learner.threads_per_stage));
-    MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(learner));
+    MILLRACE_ASSIGN_OR_RETURN(const NetworkWithState opened, OpenLabelNetwork(learner));
     std::vector<std::int64_t> shape = learner.sample_shape;
     shape.insert(shape.begin(), learner.window);
     NetworkProfile costs =

@@ -375,8 +375,8 @@ absl::StatusOr<std::unique_ptr<LabelLearner>> MakeLabelLearner(const LabelLearne
   at::set_num_threads(options.threads_per_stage);
   try {
     StagedLabelLearner::Networks networks;
-    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork learning, OpenLabelNetwork(options));
-    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork copied, OpenLabelNetwork(options));
+    MILLRACE_ASSIGN_OR_RETURN(NetworkWithState learning, OpenLabelNetwork(options));
+    MILLRACE_ASSIGN_OR_RETURN(NetworkWithState copied, OpenLabelNetwork(options));
     networks.learning = std::move(learning.chain);
     networks.copied = std::move(copied.chain);
     MILLRACE_ASSIGN_OR_RETURN(networks.cuts,

@@ -195,8 +195,8 @@ std::string TaskInWords(const LabelLearnerOptions& options) {
   return task;
 }
 
-absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LabelLearnerOptions& options) {
-  OpenedNetwork opened;
+absl::StatusOr<NetworkWithState> OpenLabelNetwork(const LabelLearnerOptions& options) {
+  NetworkWithState opened;
   if (options.model.empty()) {
     MILLRACE_ASSIGN_OR_RETURN(opened.chain, Build(options));
     opened.state = ParametersOf(opened.chain);

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/learner/label_learner_options.h"
-#include "pipeline/nn/opened_network.h"
+#include "pipeline/nn/network_with_state.h"
 #include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
@@ -22,6 +22,6 @@ namespace millrace::pipeline {
 /// The network that the options name: a user's or a built-in one. Each call makes a new one with
 /// the same weights. Fails with INVALID_ARGUMENT or NOT_FOUND, with the allowed values, and as
 /// LoadWeights().
-[[nodiscard]] absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LabelLearnerOptions& options);
+[[nodiscard]] absl::StatusOr<NetworkWithState> OpenLabelNetwork(const LabelLearnerOptions& options);
 
 }  // namespace millrace::pipeline

@@ -49,7 +49,7 @@ class LabelStreamLearner final : public Learner {
                                 on_prediction_(Described(p));
                               }));
     const Cuts& cuts = learner_->cuts();
-    MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(options_.learner));
+    MILLRACE_ASSIGN_OR_RETURN(const NetworkWithState opened, OpenLabelNetwork(options_.learner));
     MILLRACE_ASSIGN_OR_RETURN(
         LearnerDescription description,
         Describe(

@@ -55,10 +55,10 @@ absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options
                               absl::StrJoin(needed, ", "), "] of Float, is needed"));
 }
 
-absl::StatusOr<OpenedNetwork> OpenFile(const NamedFlowNetworkOptions& options, int width,
-                                       int height) {
+absl::StatusOr<NetworkWithState> OpenFile(const NamedFlowNetworkOptions& options, int width,
+                                          int height) {
   MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(options.name));
-  OpenedNetwork opened{.chain = {}, .state = file.state()};
+  NetworkWithState opened{.chain = {}, .state = file.state()};
   opened.chain = std::move(file.chain);
   auto& layers = opened.chain.layers;
   layers.insert(layers.begin(), std::make_unique<FunctionLayer>(
@@ -71,10 +71,10 @@ absl::StatusOr<OpenedNetwork> OpenFile(const NamedFlowNetworkOptions& options, i
 
 }  // namespace
 
-absl::StatusOr<OpenedNetwork> OpenFlowNetwork(const NamedFlowNetworkOptions& options, int width,
-                                              int height) {
+absl::StatusOr<NetworkWithState> OpenFlowNetwork(const NamedFlowNetworkOptions& options, int width,
+                                                 int height) {
   if (IsNetworkFile(options.name)) return OpenFile(options, width, height);
-  OpenedNetwork opened{.chain = MakeNamedFlowNetwork(options), .state = {}};
+  NetworkWithState opened{.chain = MakeNamedFlowNetwork(options), .state = {}};
   opened.state = ParametersOf(opened.chain);
   return opened;
 }

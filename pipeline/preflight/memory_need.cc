@@ -205,7 +205,7 @@ absl::StatusOr<Layers> LayersOf(const LabelLearnerOptions& options, const std::s
   if (options.model.empty()) return DescribeLabelNetwork(options);
   LabelLearnerOptions without_weights = options;
   without_weights.weights.clear();
-  MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(without_weights));
+  MILLRACE_ASSIGN_OR_RETURN(const NetworkWithState opened, OpenLabelNetwork(without_weights));
   std::vector<std::int64_t> shape = options.sample_shape;
   shape.insert(shape.begin(), options.window);
   Layers layers = MeasureMemory(

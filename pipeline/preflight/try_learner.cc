@@ -145,7 +145,7 @@ std::vector<LearnerProblem> TryLabelStreamLearner(const LabelStreamOptions& opti
   if (learner.safety) checkpoints = std::exchange(learner.safety->checkpoints, {});
   LayerChain chain;
   const auto open = [&]() -> absl::Status {
-    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork opened, OpenLabelNetwork(learner));
+    MILLRACE_ASSIGN_OR_RETURN(NetworkWithState opened, OpenLabelNetwork(learner));
     chain = std::move(opened.chain);
     return absl::OkStatus();
   };

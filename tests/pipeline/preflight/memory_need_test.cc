@@ -48,7 +48,7 @@ TEST(MemoryNeedTest, ANetworkForLabelsIsDescribedAsItIsBuilt) {
     LabelLearnerOptions options = Label(network, 24).learner;
     options.sample_shape = {3, 30, 42};
     const std::vector<LayerProfile> described = *DescribeLabelNetwork(options);
-    const OpenedNetwork opened = *OpenLabelNetwork(options);
+    const NetworkWithState opened = *OpenLabelNetwork(options);
     const std::vector<LayerProfile> measured =
         MeasureMemory(opened.chain, at::zeros({4, 3, 30, 42}),
                       [](const at::Tensor& output) { return output.sum(); });

@@ -431,7 +431,7 @@ TEST_F(DropoutCheckpointsTest, APipelineGoesOnBitForBitWhereItIsDrained) {
   options.switch_at = 25;
   ExpectSame(InTwo(options, 25), Whole(options));
 
-  const OpenedNetwork opened = *OpenFlowNetwork({.name = network_}, kWavesSide, kWavesSide);
+  const NetworkWithState opened = *OpenFlowNetwork({.name = network_}, kWavesSide, kWavesSide);
   auto checkpoints = *Checkpoints::Open({.folder = folder_.string()}, opened.chain);
   const Checkpoints::Found found = *checkpoints.Read();
   EXPECT_EQ(ReadFacts(found.newest->facts).schedule, "hybrid: sequential") << "what ran at the end";
