@@ -18,7 +18,7 @@ namespace millrace::pipeline {
 /// and so on. An empty list means the CPU. Loads CUDA if needed. So call this before any LibTorch
 /// call that may check for CUDA, such as at::manual_seed(). INVALID_ARGUMENT on a bad name.
 /// NOT_FOUND if the GPU does not exist. Otherwise fails as LoadCuda() does.
-[[nodiscard]] absl::StatusOr<std::vector<at::Device>> DevicesNamed(
+[[nodiscard]] absl::StatusOr<std::vector<at::Device>> FindDevices(
     const std::vector<std::string>& names);
 
 /// INVALID_ARGUMENT unless `devices` is one, or equal to `stages`.

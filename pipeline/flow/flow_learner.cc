@@ -91,8 +91,8 @@ class FlowLearner final : public Learner {
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
-      const at::Tensor bytes =
-          SayingWhy([&] { return BytesOf(pair, options_.width, options_.height, OnGpu()); });
+      const at::Tensor bytes = RethrowAsStepError(
+          [&] { return BytesOf(pair, options_.width, options_.height, OnGpu()); });
       network_->Admit(sample, bytes);
     }));
     MILLRACE_CHECK(number == admitted_);
@@ -177,7 +177,7 @@ class FlowLearner final : public Learner {
         chain_(std::move(chain)) {}
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
-    MILLRACE_ASSIGN_OR_RETURN(devices_, DevicesNamed(options_.devices));
+    MILLRACE_ASSIGN_OR_RETURN(devices_, FindDevices(options_.devices));
     uploads_ = CopyStreams(devices_);
     for (const Phase& phase : flow.phases) {
       MILLRACE_RETURN_IF_ERROR(CheckStreams(phase.plan, devices_));

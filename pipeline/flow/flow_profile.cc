@@ -32,7 +32,7 @@ absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int 
                                          std::function<void(int, int)> on_sample) {
   // Before any other LibTorch call; see ChooseDevices().
   MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
-  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(choice.names));
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, FindDevices(choice.names));
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
   ProfiledFlow flow;
   MILLRACE_ASSIGN_OR_RETURN(flow.chain, OpenFlowChain(options));

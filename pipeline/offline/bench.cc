@@ -44,7 +44,7 @@ absl::Status CheckSchedule(const std::string& name) {
 }
 
 absl::StatusOr<at::Device> DeviceOf(const BenchOptions& options) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed({options.device}));
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, FindDevices({options.device}));
   return devices.front();
 }
 

@@ -231,7 +231,7 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
     const at::Device device = DeviceOf(rings->channel.to - 1);
     const auto* found = std::ranges::find(read, device, &at::Tensor::device);
     if (found == read.end()) {
-      read.push_back(SayingWhy([&] {
+      read.push_back(RethrowAsStepError([&] {
         const at::Tensor there = ToDevice(input, device);
         return read_ ? read_(there) : there;
       }));

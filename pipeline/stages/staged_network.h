@@ -49,7 +49,7 @@ class StagedNetwork {
     /// Outlives the network.
     const LayerChain& chain;
     Cuts cuts = {};
-    /// The device of each stage, or one for all: DevicesNamed().
+    /// The device of each stage, or one for all: FindDevices().
     std::vector<at::Device> devices = {at::kCPU};
     Plan plan;
     /// The stream's number of the plan's sample 0.

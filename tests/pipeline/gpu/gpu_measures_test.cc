@@ -49,7 +49,7 @@ TEST_F(GpuTest, AGpuIsBusyWhileItHasWork) {
 }
 
 TEST_F(GpuTest, AGpuThatIsNotThereIsRefused) {
-  const absl::Status status = DevicesNamed({"cpu", "cuda:100"}).status();
+  const absl::Status status = FindDevices({"cpu", "cuda:100"}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
 }
 
