@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
   for (std::size_t device = 0; device < raw->plan_.devices.size(); ++device) {
     if (raw->plan_.devices[device].empty()) raw->Enqueue(device, {.what = Work::What::kEnd});
   }
-  raw->EnqueueWhatCanBe();
+  raw->EnqueueReady();
   return engine;
 }
 
@@ -70,7 +70,7 @@ Engine::Engine(Options options)
   for (const PlanCursor& at : CursorsOf(plan_)) cursors_.push_back({.at = at});
   if (gate_ == nullptr) return;
   observers_.push_back([this](const PastOperation& operation, bool /*worked*/) {
-    gate_->Ended(operation.device, operation.step, Seconds(operation.end));
+    gate_->OnEnd(operation.device, operation.step, Seconds(operation.end));
     ++ends_;
     ended_.Notify();
   });
@@ -118,10 +118,10 @@ absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)>
     Fail(FailureIn(admitted));
     return failure();
   }
-  if (gate_ != nullptr) gate_->Admitted(held_);
+  if (gate_ != nullptr) gate_->OnAdmission(held_);
   devices_->Admit(admitted);
   enqueued_.Complete(admitted);
-  EnqueueWhatCanBe();
+  EnqueueReady();
   return sample;
 }
 
@@ -129,7 +129,7 @@ absl::Status Engine::Drain() {
   if (end_ < 0) {
     end_ = enqueued_.done(OperationKind::kForward, 0);
     devices_->EndAdmission();
-    EnqueueWhatCanBe();
+    EnqueueReady();
   }
   devices_->Join();
   return failure();
@@ -141,7 +141,7 @@ absl::Status Engine::failure() const {
 }
 
 // Enqueues each operation once all its dependencies are enqueued.
-void Engine::EnqueueWhatCanBe() {
+void Engine::EnqueueReady() {
   for (bool moved = true; moved;) {
     moved = false;
     for (Cursor& cursor : cursors_) {
@@ -197,7 +197,7 @@ bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
     operation.step.first += first_sample_;
     operation.step.last += first_sample_;
     if (gate_ != nullptr) {
-      gate_->Started({plan_, device, work.place, work.period}, Seconds(operation.start), waited);
+      gate_->OnStart({plan_, device, work.place, work.period}, Seconds(operation.start), waited);
     }
     const bool worked = run_(work.step);
     operation.end = clock_.Now();

@@ -93,7 +93,7 @@ class Engine {
 
   std::int64_t AwaitSlot();
   void AwaitGate();
-  void EnqueueWhatCanBe();
+  void EnqueueReady();
   bool EnqueueNext(Cursor& cursor);
   void Enqueue(std::size_t device, const Work& work);
   bool StartDevice(std::size_t device);
