@@ -37,14 +37,14 @@ class Builder {
   }
 
   // The decoder's hidden convolutions `begin` to `end` - 1.
-  ConvolutionStack Hidden(int input_channels, int begin, int end) {
+  ConvolutionStack HiddenConvolutions(int input_channels, int begin, int end) {
     std::vector<ConvolutionStack::Size> sizes;
     for (int i = begin; i < end; ++i) sizes.push_back({options_.decoder_channels[i]});
     return ConvolutionStack(input_channels, sizes, random_);
   }
 
   ConvolutionStack HiddenAndFlow(int input_channels, int begin) {
-    ConvolutionStack all = Hidden(input_channels, begin, 3);
+    ConvolutionStack all = HiddenConvolutions(input_channels, begin, 3);
     all.AppendZero(kFlowChannels);
     return all;
   }
@@ -68,7 +68,8 @@ LayerChain Builder::Build() && {
   Add<DecodeLayer>("decode 1/8", HiddenAndFlow(kMatchChannels + channels[2] + kFlowChannels, 0));
 
   const int match_4 = Add<MatchLayer>("match 1/4", options_.pairs, true);
-  Add<FirstDecodeLayer>("decode 1/4 a", Hidden(kMatchChannels + channels[1] + kFlowChannels, 0, 1));
+  Add<FirstDecodeLayer>("decode 1/4 a",
+                        HiddenConvolutions(kMatchChannels + channels[1] + kFlowChannels, 0, 1));
   const int last =
       Add<LastDecodeLayer>("decode 1/4 b", HiddenAndFlow(options_.decoder_channels[0], 1));
 

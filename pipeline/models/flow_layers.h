@@ -32,7 +32,7 @@ class ConvolutionalLayer : public NamedLayer {
 /// Subtracts each channel's mean over the first two pictures: features that all pixels share would
 /// make every match look as good as the right one. A third picture does not count, because it
 /// judges the flow of the first two.
-inline at::Tensor Centered(const at::Tensor& features) {
+inline at::Tensor Center(const at::Tensor& features) {
   return features - features.narrow(0, 0, 2).mean({0, 2, 3}, /*keepdim=*/true);
 }
 
@@ -44,7 +44,7 @@ class FeatureLayer final : public ConvolutionalLayer {
       : ConvolutionalLayer(std::move(name), std::move(convolutions)), has_skip_(has_skip) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    at::Tensor features = Centered(convolutions_.Forward(inputs.main));
+    at::Tensor features = Center(convolutions_.Forward(inputs.main));
     Tensors skips;
     if (has_skip_) skips.push_back(features);
     return {std::move(features), std::move(skips)};

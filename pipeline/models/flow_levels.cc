@@ -21,7 +21,7 @@ class FirstPyramidLayer final : public ConvolutionalLayer {
   using ConvolutionalLayer::ConvolutionalLayer;
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    LayerValues made{Centered(convolutions_.Forward(inputs.main)), {}};
+    LayerValues made{Center(convolutions_.Forward(inputs.main)), {}};
     made.skips = {inputs.main, inputs.main};
     return made;
   }
@@ -34,7 +34,7 @@ class PyramidLayer final : public ConvolutionalLayer {
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     LayerValues made{inputs.main, {}};
-    made.skips = {Centered(convolutions_.Forward(inputs.skips[0]))};
+    made.skips = {Center(convolutions_.Forward(inputs.skips[0]))};
     return made;
   }
 };

@@ -27,7 +27,7 @@ constexpr int kColours = 3;
 constexpr int kFlowValues = 2;
 
 // Each pair's colour channels as one sample; the picture that the flow starts from comes first.
-at::Tensor Stacked(const at::Tensor& pictures, PicturePairs pairs) {
+at::Tensor Stack(const at::Tensor& pictures, PicturePairs pairs) {
   return at::cat({FromPictures(pictures, pairs), ToPictures(pictures, pairs)}, 1);
 }
 
@@ -63,7 +63,7 @@ absl::StatusOr<NetworkWithState> OpenFile(const NamedFlowNetworkOptions& options
   auto& layers = opened.chain.layers;
   layers.insert(layers.begin(), std::make_unique<FunctionLayer>(
                                     "pictures", [pairs = options.pairs](const LayerValues& inputs) {
-                                      return Stacked(inputs.main, pairs);
+                                      return Stack(inputs.main, pairs);
                                     }));
   MILLRACE_RETURN_IF_ERROR(Try(opened.chain, options, width, height));
   return opened;

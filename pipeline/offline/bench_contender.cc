@@ -40,7 +40,7 @@ class SequentialContender final : public BenchContender {
 
   absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
     at::set_num_threads(threads_);
-    ResetMostInUse(device_);
+    ResetPeakBytes(device_);
     TurnLog log;
     for (int i = 0; i < kWarmUp + count; ++i) {
       log.Admitted();
@@ -52,7 +52,7 @@ class SequentialContender final : public BenchContender {
       optimizer_->Step();
     }
     BenchTurn turn = log.Figures(kWarmUp, count, /*devices=*/0);
-    turn.gpu_bytes = MostInUse(device_);
+    turn.gpu_bytes = PeakBytes(device_);
     return turn;
   }
 
@@ -131,7 +131,7 @@ class StagedContender final : public BenchContender {
   // The engine exists for one turn. Drained, it frees the machine for the next contender.
   absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
     log_ = std::make_unique<TurnLog>();
-    ResetMostInUse(device_);
+    ResetPeakBytes(device_);
     MILLRACE_ASSIGN_OR_RETURN(
         const auto engine,
         Engine::Start({.plan = plan_,
@@ -158,7 +158,7 @@ class StagedContender final : public BenchContender {
     BenchTurn turn = log_->Figures(first, counted,
                                    device_.is_cpu() ? static_cast<int>(plan_.devices.size()) : 0);
     if (watched > 0) turn.idle = IdleOfGpu(watched);
-    turn.gpu_bytes = MostInUse(device_);
+    turn.gpu_bytes = PeakBytes(device_);
     if (captures_) turn.why_not_captured = WhyNotCaptured();
     // Frees the memory of captured graphs for the next contender.
     network_.Switch(plan_, 0);

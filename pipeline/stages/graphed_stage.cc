@@ -144,7 +144,7 @@ void GraphedStage::CaptureForward(Slot& slot, const SampleOperation& operation,
   for (at::Tensor& output : slot.activations.outputs) output = output.detach();
 }
 
-bool GraphedStage::ReadsAsCaptured(const Slot& slot, const SampleOperation& operation) const {
+bool GraphedStage::Matches(const Slot& slot, const SampleOperation& operation) const {
   return slot.keeps_graph == operation.keeps_graph &&
          slot.forward_reads == options_.versions.PlaceOf(operation.version);
 }
@@ -161,7 +161,7 @@ GraphedStage::Slot* GraphedStage::Forward(const SampleOperation& operation,
     return nullptr;
   }
   Slot& slot = slots_.at(operation.slot);
-  if (slot.forward != nullptr && !ReadsAsCaptured(slot, operation)) {
+  if (slot.forward != nullptr && !Matches(slot, operation)) {
     StayEager("a sample reads other weights, or keeps other tensors, than its slot's first one");
     return nullptr;
   }

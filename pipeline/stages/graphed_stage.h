@@ -127,7 +127,7 @@ class GraphedStage {
   [[nodiscard]] std::string why_eager() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  [[nodiscard]] bool ReadsAsCaptured(const Slot& slot, const SampleOperation& operation) const;
+  [[nodiscard]] bool Matches(const Slot& slot, const SampleOperation& operation) const;
   [[nodiscard]] bool FeedForward(Slot& slot, const IncomingTensors& inputs,
                                  const IncomingTensor& camera);
   [[nodiscard]] bool FeedBackward(Slot& slot, const IncomingTensors& gradients);
