@@ -47,15 +47,15 @@ void ExpectRefused(const LabelLearnerOptions& options, const std::string& messag
 }
 
 // Which of two numbers is larger.
-struct Sample {
+struct LabelledInput {
   std::vector<float> values;
   std::int64_t label = 0;
 };
-std::vector<Sample> Samples(int count) {
+std::vector<LabelledInput> Samples(int count) {
   Random random(4);
-  std::vector<Sample> samples;
+  std::vector<LabelledInput> samples;
   for (int i = 0; i < count; ++i) {
-    Sample& sample = samples.emplace_back();
+    LabelledInput& sample = samples.emplace_back();
     for (int k = 0; k < 4; ++k) sample.values.push_back(static_cast<float>(random.Bell()));
     sample.label = sample.values[0] > sample.values[3] ? 1 : 0;
   }
@@ -69,7 +69,7 @@ TEST(LabelLearnerTest, LearnsClassesFromLabels) {
     options.stages = 3;
     Predictions predictions;
     const auto learner = Make(options, predictions);
-    for (const Sample& sample : Samples(600)) {
+    for (const LabelledInput& sample : Samples(600)) {
       ASSERT_TRUE(learner->Admit(sample.values, sample.label).ok());
     }
     ASSERT_TRUE(learner->Drain().ok());
@@ -92,7 +92,7 @@ TEST(LabelLearnerTest, LearnsValues) {
   options.optimizer.learning_rate = 0.03;
   Predictions predictions;
   const auto learner = Make(options, predictions);
-  for (const Sample& sample : Samples(800)) {
+  for (const LabelledInput& sample : Samples(800)) {
     const SampleLabel sum = std::vector<float>{sample.values[0] - sample.values[3]};
     ASSERT_TRUE(learner->Admit(sample.values, sum).ok());
   }
@@ -111,7 +111,7 @@ TEST(LabelLearnerTest, LearnsValues) {
 TEST(LabelLearnerTest, WithoutLabelsItPredictsAndLearnsNothing) {
   Predictions predictions;
   const auto learner = Make(SmallOptions(), predictions);
-  for (const Sample& sample : Samples(20)) ASSERT_TRUE(learner->Admit(sample.values).ok());
+  for (const LabelledInput& sample : Samples(20)) ASSERT_TRUE(learner->Admit(sample.values).ok());
   ASSERT_TRUE(learner->Drain().ok());
   ASSERT_THAT(predictions, SizeIs(20));
   for (const LabelPrediction& made : predictions) {
@@ -137,7 +137,7 @@ TEST(LabelLearnerTest, LateLabelTeachesUntilItsSampleLeavesTheWindow) {
   });
   ASSERT_TRUE(learner.ok()) << learner.status();
   at_work = learner->get();
-  for (const Sample& sample : Samples(12)) ASSERT_TRUE(at_work->Admit(sample.values).ok());
+  for (const LabelledInput& sample : Samples(12)) ASSERT_TRUE(at_work->Admit(sample.values).ok());
   ASSERT_TRUE(at_work->Drain().ok());
   std::vector<int> labelled;
   for (const LabelPrediction& made : predictions) labelled.push_back(made.labelled);
@@ -157,14 +157,14 @@ TEST(LabelLearnerTest, CopiesAreTheNetworkAfterTheirSample) {
   options.stages = 3;
   options.copy_every = 20;
   std::vector<std::pair<std::int64_t, float>> copies;
-  const Sample asked = Samples(1)[0];
+  const LabelledInput asked = Samples(1)[0];
   options.on_copy = [&](std::int64_t sample, const LabelModel& model) {
     copies.emplace_back(sample, model.Outputs(asked.values)[0][0]);
   };
   const auto run = [&](int samples) {
     Predictions predictions;
     const auto learner = Make(options, predictions);
-    for (const Sample& sample : Samples(samples)) {
+    for (const LabelledInput& sample : Samples(samples)) {
       EXPECT_TRUE(learner->Admit(sample.values, sample.label).ok());
     }
     EXPECT_TRUE(learner->Drain().ok());
@@ -245,7 +245,7 @@ TEST(LabelLearnerTest, RunsAUsersOwnNetwork) {
   options.schedule = "gpipe";
   Predictions predictions;
   const auto learner = Make(options, predictions);
-  for (const Sample& sample : Samples(41)) {
+  for (const LabelledInput& sample : Samples(41)) {
     ASSERT_TRUE(learner->Admit(sample.values, sample.label).ok());
   }
   ASSERT_TRUE(learner->Drain().ok());
