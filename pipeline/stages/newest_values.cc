@@ -16,13 +16,13 @@ void NewestValues::Ask(const StagedNetwork& learning,
     const at::NoGradGuard no_graph;
     newest = learning.Newest();
   });
-  PutValues(newest.layers, asked_);
+  PutValues(newest.layers, network_);
   ask(newest.updates);
 }
 
 void NewestValues::Put(const std::vector<LayerState>& values) {
   const MutexLock lock(mu_);
-  PutValues(values, asked_);
+  PutValues(values, network_);
 }
 
 }  // namespace millrace::pipeline
