@@ -114,8 +114,8 @@ void GraphedStage::StayEager(std::string why) {
   why_eager_ = std::move(why);
 }
 
-bool GraphedStage::FeedForward(Slot& slot, const IncomingTensors& inputs,
-                               const IncomingTensor& camera) {
+bool GraphedStage::FeedInputs(Slot& slot, const IncomingTensors& inputs,
+                              const IncomingTensor& camera) {
   slot.inputs.resize(inputs.size());
   bool fits = !camera.tensor.defined() || slot.camera.Feed(camera, options_.device);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -156,7 +156,7 @@ GraphedStage::Slot* GraphedStage::Forward(const SampleOperation& operation,
     ++forwards_;
     return nullptr;
   }
-  if (!options_.work.is_the_same_each_time()) {
+  if (!options_.work.capturable()) {
     StayEager("a layer puts another tensor in the place of a buffer");
     return nullptr;
   }
@@ -165,7 +165,7 @@ GraphedStage::Slot* GraphedStage::Forward(const SampleOperation& operation,
     StayEager("a sample reads other weights, or keeps other tensors, than its slot's first one");
     return nullptr;
   }
-  if (!FeedForward(slot, inputs, camera)) {
+  if (!FeedInputs(slot, inputs, camera)) {
     StayEager(kMoved);
     return nullptr;
   }
@@ -175,7 +175,7 @@ GraphedStage::Slot* GraphedStage::Forward(const SampleOperation& operation,
   return &slot;
 }
 
-bool GraphedStage::FeedBackward(Slot& slot, const IncomingTensors& gradients) {
+bool GraphedStage::FeedGradients(Slot& slot, const IncomingTensors& gradients) {
   slot.roots.resize(gradients.size());
   bool fits = true;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -213,7 +213,7 @@ const Tensors* GraphedStage::Backward(Slot& slot, const SampleOperation& operati
     StayEager("a backward reads other weights than its slot's first one");
     return nullptr;
   }
-  if (!FeedBackward(slot, gradients)) {
+  if (!FeedGradients(slot, gradients)) {
     StayEager(kMoved);
     return nullptr;
   }

@@ -128,9 +128,9 @@ class GraphedStage {
 
  private:
   [[nodiscard]] bool Matches(const Slot& slot, const SampleOperation& operation) const;
-  [[nodiscard]] bool FeedForward(Slot& slot, const IncomingTensors& inputs,
-                                 const IncomingTensor& camera);
-  [[nodiscard]] bool FeedBackward(Slot& slot, const IncomingTensors& gradients);
+  [[nodiscard]] bool FeedInputs(Slot& slot, const IncomingTensors& inputs,
+                                const IncomingTensor& camera);
+  [[nodiscard]] bool FeedGradients(Slot& slot, const IncomingTensors& gradients);
   [[nodiscard]] std::unique_ptr<DeviceGraph> Capture(OperationKind kind,
                                                      absl::FunctionRef<void()> work);
   // Whether the next operation of a kind runs eagerly, after `count` eager ones.

@@ -47,7 +47,7 @@ void StageRunner::CaptureIfPossible() {
   if (!parts_.captures || parts_.device.is_cpu()) return;
   why_not_captured_ = WhyPlanIsNotCaptured(running_plan_.plan, number_);
   if (!why_not_captured_.empty()) return;
-  if (!work_.is_the_same_each_time()) {
+  if (!work_.capturable()) {
     why_not_captured_ = "its buffers move once a mini-batch, or its loss reads more than tensors";
   } else if (parts_.stage.parameters().empty()) {
     why_not_captured_ = "it has nothing to learn";

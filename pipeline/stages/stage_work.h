@@ -37,8 +37,8 @@ class StageWork {
   explicit StageWork(const Options& options);
 
   [[nodiscard]] bool has_own_loss() const { return options_.loss != nullptr; }
-  /// Whether it runs the same operators on the same memory for every sample.
-  [[nodiscard]] bool is_the_same_each_time() const {
+  /// Whether it runs the same operators on the same memory for every sample, as CUDA graphs need.
+  [[nodiscard]] bool capturable() const {
     return buffers_.stay_in_place() && (!has_own_loss() || options_.loss->capturable());
   }
   [[nodiscard]] StageBuffers& buffers() { return buffers_; }
