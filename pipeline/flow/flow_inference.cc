@@ -36,7 +36,7 @@ FlowInference::FlowInference(const FlowLearnerOptions& options, int channels, La
       whole_(WholeChain(chain_)),
       newest_(chain_, options.threads_per_stage) {}
 
-ModelPrediction FlowInference::Predict(const PicturePair& pictures, const StagedNetwork& learning) {
+ModelPrediction FlowInference::Predict(const Sample& pictures, const StagedNetwork& learning) {
   const at::NoGradGuard no_graph;
   const at::Tensor planes = PlanesOf(BytesOf(pictures, options_.width, options_.height), channels_);
   ModelPrediction prediction;

@@ -78,21 +78,21 @@ class FlowLearner final : public Learner {
     return learner;
   }
 
-  absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
-    MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
+  absl::StatusOr<std::int64_t> Admit(const Sample& pictures) override {
+    MILLRACE_RETURN_IF_ERROR(CheckPictures(pictures));
     decisions_->OnAdmitted(
         {.number = admitted_,
-         .difference = MeanDifference(pair.previous, pair.current),
-         .difference_before = options_.next_frame
-                                  ? std::optional(MeanDifference(pair.before, pair.previous))
-                                  : std::nullopt,
+         .difference = MeanDifference(pictures.previous, pictures.current),
+         .difference_before =
+             options_.next_frame ? std::optional(MeanDifference(pictures.before, pictures.previous))
+                                 : std::nullopt,
          .learn_from_every = learn_from_every_,
          .held = frozen_ || lasting_->safe().gave_up()});
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
       const at::Tensor bytes = RethrowAsStepError(
-          [&] { return BytesOf(pair, options_.width, options_.height, OnGpu()); });
+          [&] { return BytesOf(pictures, options_.width, options_.height, OnGpu()); });
       network_->Admit(sample, bytes);
     }));
     MILLRACE_CHECK(number == admitted_);
@@ -107,10 +107,10 @@ class FlowLearner final : public Learner {
     return engine_->AwaitRoom();
   }
 
-  absl::StatusOr<ModelPrediction> Predict(const PicturePair& pair) override {
-    MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
+  absl::StatusOr<ModelPrediction> Predict(const Sample& pictures) override {
+    MILLRACE_RETURN_IF_ERROR(CheckPictures(pictures));
     try {
-      return inference_->Predict(pair, *network_);
+      return inference_->Predict(pictures, *network_);
     } catch (const std::exception& e) {
       return absl::InternalError(CauseLine(e.what()));
     }
@@ -226,17 +226,17 @@ class FlowLearner final : public Learner {
     return StartEngine(std::move(flow.phases), flow.costs);
   }
 
-  [[nodiscard]] absl::Status CheckPictures(const PicturePair& pair) const {
+  [[nodiscard]] absl::Status CheckPictures(const Sample& pictures) const {
     const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
     const std::size_t before = options_.next_frame ? bytes : 0;
-    if (pair.previous.size() == bytes && pair.current.size() == bytes &&
-        pair.before.size() == before) {
+    if (pictures.previous.size() == bytes && pictures.current.size() == bytes &&
+        pictures.before.size() == before) {
       return absl::OkStatus();
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("pictures of ", pair.before.size(), ", ", pair.previous.size(), " and ",
-                     pair.current.size(), " bytes are not ", options_.next_frame ? "three" : "two",
-                     " of ", options_.width, "x", options_.height, " RGB"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "pictures of ", pictures.before.size(), ", ", pictures.previous.size(), " and ",
+        pictures.current.size(), " bytes are not ", options_.next_frame ? "three" : "two", " of ",
+        options_.width, "x", options_.height, " RGB"));
   }
 
   [[nodiscard]] LastingLearning::Options LastingOptions() {

@@ -50,12 +50,12 @@ at::Tensor ByOperators(const at::Tensor& bytes, int channels) {
 
 }  // namespace
 
-at::Tensor BytesOf(const PicturePair& pair, int width, int height, bool pinned) {
-  const std::int64_t pictures = pair.before.empty() ? 2 : 3;
+at::Tensor BytesOf(const Sample& sample, int width, int height, bool pinned) {
+  const std::int64_t pictures = sample.before.empty() ? 2 : 3;
   at::Tensor made = at::empty({pictures, height, width, kColours},
                               at::TensorOptions(at::kByte).pinned_memory(pinned));
   auto* out = made.mutable_data_ptr<std::uint8_t>();
-  for (const auto rgb : {pair.before, pair.previous, pair.current}) {
+  for (const auto rgb : {sample.before, sample.previous, sample.current}) {
     out = std::ranges::copy(rgb, out).out;
   }
   return made;

@@ -66,15 +66,15 @@ class LabelStreamLearner final : public Learner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
-    MILLRACE_RETURN_IF_ERROR(CheckPicture(pair));
-    return learner_->Admit(SampleOf(pair.current, options_.grey), pair.label);
+  absl::StatusOr<std::int64_t> Admit(const Sample& sample) override {
+    MILLRACE_RETURN_IF_ERROR(CheckPicture(sample));
+    return learner_->Admit(SampleOf(sample.current, options_.grey), sample.label);
   }
 
-  absl::StatusOr<ModelPrediction> Predict(const PicturePair& pair) override {
-    MILLRACE_RETURN_IF_ERROR(CheckPicture(pair));
+  absl::StatusOr<ModelPrediction> Predict(const Sample& sample) override {
+    MILLRACE_RETURN_IF_ERROR(CheckPicture(sample));
     MILLRACE_ASSIGN_OR_RETURN(const LabelPrediction made,
-                              learner_->Predict(SampleOf(pair.current, options_.grey)));
+                              learner_->Predict(SampleOf(sample.current, options_.grey)));
     return PredictionOf(made, options_);
   }
 
@@ -114,10 +114,10 @@ class LabelStreamLearner final : public Learner {
   }
 
  private:
-  [[nodiscard]] absl::Status CheckPicture(const PicturePair& pair) const {
+  [[nodiscard]] absl::Status CheckPicture(const Sample& sample) const {
     const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
-    if (pair.current.size() == bytes) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("a picture of ", pair.current.size(),
+    if (sample.current.size() == bytes) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("a picture of ", sample.current.size(),
                                                    " bytes is not ", options_.width, "x",
                                                    options_.height, " RGB"));
   }

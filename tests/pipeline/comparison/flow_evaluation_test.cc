@@ -298,9 +298,9 @@ std::vector<ModelPrediction> ForetoldByHand(const FlowLearnerOptions& options,
   const std::unique_ptr<Clip> clip = *source.open();
   while (std::optional<ClipPair> pair = *clip->Next()) pairs.push_back(*std::move(pair));
   const auto admit = [&](std::size_t pair) {
-    const PicturePair pictures{.previous = *pairs[pair].previous,
-                               .current = *pairs[pair].current,
-                               .before = *pairs[pair - 1].previous};
+    const Sample pictures{.previous = *pairs[pair].previous,
+                          .current = *pairs[pair].current,
+                          .before = *pairs[pair - 1].previous};
     EXPECT_TRUE((*learner)->Admit(pictures).ok());
   };
   for (std::size_t i = 1; i < pairs.size(); ++i) admit(i);

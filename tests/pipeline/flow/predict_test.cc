@@ -51,10 +51,10 @@ class Filmed {
     }
     admitted_ += samples;
   }
-  [[nodiscard]] PicturePair Next() const {
-    PicturePair pair{.previous = pair_.previous_rgb, .current = pair_.current_rgb};
-    if (options_.next_frame) pair.before = before_;
-    return pair;
+  [[nodiscard]] Sample Next() const {
+    Sample sample{.previous = pair_.previous_rgb, .current = pair_.current_rgb};
+    if (options_.next_frame) sample.before = before_;
+    return sample;
   }
   /// Waits until every stage has learned from all that teaches. REQUIRES: sequential.
   void AwaitUpdates() {
