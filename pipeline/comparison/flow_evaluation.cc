@@ -19,7 +19,7 @@
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/flow/flow_options.h"
 #include "pipeline/flow/flow_plan.h"
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 #include "pipeline/nn/weights_file.h"
 #include "pipeline/schedules/schedules.h"
 

@@ -49,7 +49,7 @@ absl::Status LateLabels::Add(std::int64_t number, SampleLabel label) {
   ++(next_step_ <= number ? figures_.in_time : figures_.late);
   entry.label = std::move(label);
   entry.counts_from = next_step_;
-  entry.counts_until = kForEver;
+  entry.counts_until = kInfinity;
   return absl::OkStatus();
 }
 

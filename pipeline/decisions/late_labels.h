@@ -82,12 +82,12 @@ class LateLabels {
   [[nodiscard]] LabelFigures figures() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  static constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kInfinity = std::numeric_limits<std::int64_t>::max();
 
   struct Entry {
     std::optional<SampleLabel> label;
     std::int64_t counts_from = 0;  // A step.
-    std::int64_t counts_until = kForEver;
+    std::int64_t counts_until = kInfinity;
   };
 
   void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

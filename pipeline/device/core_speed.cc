@@ -41,8 +41,8 @@ double Yardstick::RunMs() {
 double FastestCore::SlownessOf(double ms) {
   if (ms <= 0) return 1;
   const MutexLock lock(mu_);
-  least_ms_ = std::min(least_ms_, ms);
-  return ms / least_ms_;
+  min_ms_ = std::min(min_ms_, ms);
+  return ms / min_ms_;
 }
 
 FastestCore& FastestCoreOfThisProgram() {

@@ -37,7 +37,7 @@ class FastestCore {
 
  private:
   Mutex mu_;
-  double least_ms_ ABSL_GUARDED_BY(mu_) = std::numeric_limits<double>::infinity();
+  double min_ms_ ABSL_GUARDED_BY(mu_) = std::numeric_limits<double>::infinity();
 };
 
 /// One for the program. The first measurement is made before a learner starts.

@@ -34,7 +34,7 @@ absl::Status TryToCompute(at::Device device) {
 }
 
 absl::Status TryFirstGpu() {
-  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed({kFirstGpu}));
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, FindDevices({kFirstGpu}));
   return TryToCompute(devices.front());
 }
 
@@ -55,8 +55,8 @@ std::string NoteOnKernels(at::Device device) {
   }
 }
 
-absl::StatusOr<DeviceChoice> Named(const std::vector<std::string>& names) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(names));
+absl::StatusOr<DeviceChoice> ChooseNamed(const std::vector<std::string>& names) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, FindDevices(names));
   const auto gpu = std::ranges::find_if(devices, &at::Device::is_cuda);
   return DeviceChoice{names, absl::StrCat(absl::StrJoin(names, ", "), NoteOnKernels(*gpu))};
 }
@@ -66,7 +66,7 @@ absl::StatusOr<DeviceChoice> Named(const std::vector<std::string>& names) {
 absl::StatusOr<DeviceChoice> ChooseDevices(const std::vector<std::string>& names) {
   const auto is_cpu = [](const std::string& name) { return name == "cpu"; };
   if (std::ranges::all_of(names, is_cpu)) return DeviceChoice{names, ""};
-  if (names != std::vector<std::string>{"auto"}) return Named(names);
+  if (names != std::vector<std::string>{"auto"}) return ChooseNamed(names);
   const absl::Status first = TryFirstGpu();
   if (first.ok()) {
     return DeviceChoice{{kFirstGpu},

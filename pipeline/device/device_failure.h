@@ -15,7 +15,7 @@ namespace millrace::pipeline {
 
 /// Runs `task` for an engine. Rethrows an exception as a StepError with the status of FailureOf().
 template <typename Task>
-auto SayingWhy(const Task& task) {
+auto RethrowAsStepError(const Task& task) {
   try {
     return task();
   } catch (const std::exception& e) {

@@ -14,7 +14,7 @@ constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::
 
 }  // namespace
 
-std::optional<double> MostInUse(at::Device device) {
+std::optional<double> PeakBytes(at::Device device) {
   if (device.is_cpu()) return std::nullopt;
   const auto stats = c10::getDeviceAllocator(device.type())->getDeviceStats(device.index());
   return static_cast<double>(stats.allocated_bytes[kAll].peak);
@@ -40,7 +40,7 @@ std::vector<GpuMemory> GpuMemoryOf(const LearnerDescription& learner) {
   return memory;
 }
 
-void ResetMostInUse(at::Device device) {
+void ResetPeakBytes(at::Device device) {
   if (!device.is_cpu()) c10::getDeviceAllocator(device.type())->resetPeakStats(device.index());
 }
 

@@ -10,10 +10,10 @@
 
 namespace millrace::pipeline {
 
-/// The maximum number of bytes in use at once since ResetMostInUse(), including captured work.
+/// The maximum number of bytes in use at once since ResetPeakBytes(), including captured work.
 /// nullopt on the CPU. Thread-safe.
-[[nodiscard]] std::optional<double> MostInUse(at::Device device);
-void ResetMostInUse(at::Device device);
+[[nodiscard]] std::optional<double> PeakBytes(at::Device device);
+void ResetPeakBytes(at::Device device);
 
 /// The process's current memory on each GPU of the learner's stages. Thread-safe.
 [[nodiscard]] std::vector<GpuMemory> GpuMemoryOf(const LearnerDescription& learner);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <c10/core/Event.h>
-#include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +20,7 @@ namespace millrace::pipeline {
 namespace {
 
 // The progress of a stage's operations of one kind on its GPU. Thread-safe.
-class Reached {
+class StreamProgress {
  public:
   void Record(const c10::Stream& stream) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
@@ -52,27 +51,33 @@ class DeviceStreams final : public Devices {
  public:
   DeviceStreams(Options options, const std::vector<at::Device>& of_stages)
       : options_(std::move(options)),
-        reached_(static_cast<std::size_t>(options_.plan.stage_count()) * kOperationKinds) {
+        places_(static_cast<std::size_t>(options_.plan.stage_count()) * kOperationKinds) {
     for (const std::vector<Operation>& order : options_.plan.devices) {
       streams_.push_back(TakeStream(order, of_stages));
       if (streams_.back()) {
-        auto& arrived = arrived_[streams_.back()->device_index()];
-        if (arrived == nullptr) arrived = std::make_unique<Reached>();
+        auto& camera_copy = camera_copies_[streams_.back()->device_index()];
+        if (camera_copy == nullptr) camera_copy = std::make_unique<StreamProgress>();
       }
       for (const Operation& operation : order) {
         if (!streams_.back()) continue;
         Place& place = At(operation.kind, operation.stage);
         place.stream = streams_.back();
-        if (place.reached == nullptr) place.reached = std::make_unique<Reached>();
+        if (place.progress == nullptr) place.progress = std::make_unique<StreamProgress>();
       }
     }
     workers_ = MakeWorkerThreads(
         {.plan = options_.plan,
-         .run = [this](std::size_t device, const Work& work,
-                       bool waited) { return Guarded([&] { return Run(device, work, waited); }); },
-         .skip = [this](std::size_t device,
-                        const Work& work) { return Guarded([&] { return Skip(device, work); }); },
-         .start = options_.start});
+         .run = options_.run,
+         .before =
+             [this](std::size_t device, const Work& work) {
+               return CatchFailure([&] { return WaitForDependencies(device, work); });
+             },
+         .after =
+             [this](std::size_t device, const Work& work) {
+               return CatchFailure([&] { return RecordProgress(device, work); });
+             },
+         .start =
+             [this](std::size_t device) { return CatchFailure([&] { return Start(device); }); }});
   }
   // Enqueued work may still read memory that the owner is about to free.
   ~DeviceStreams() override {
@@ -82,9 +87,9 @@ class DeviceStreams final : public Devices {
 
   void Enqueue(std::size_t device, const Work& work) override { workers_->Enqueue(device, work); }
   void Admit(const Step& step) override {
-    Guarded([this] {
-      for (const auto& [gpu, arrived] : arrived_) {
-        arrived->Record(c10::impl::VirtualGuardImpl(at::kCUDA).getStream({at::kCUDA, gpu}));
+    CatchFailure([this] {
+      for (const auto& [gpu, camera_copy] : camera_copies_) {
+        camera_copy->Record(c10::impl::VirtualGuardImpl(at::kCUDA).getStream({at::kCUDA, gpu}));
       }
       return true;
     });
@@ -106,7 +111,7 @@ class DeviceStreams final : public Devices {
   // The stream and progress of a stage's operations of one kind. Both are empty on the CPU.
   struct Place {
     std::optional<c10::Stream> stream = {};
-    std::unique_ptr<Reached> reached = nullptr;
+    std::unique_ptr<StreamProgress> progress = nullptr;
   };
 
   // The operations of a device share a stream, so their stages share a GPU: CheckStreams().
@@ -120,12 +125,12 @@ class DeviceStreams final : public Devices {
   }
 
   [[nodiscard]] Place& At(OperationKind kind, int stage) {
-    return reached_.at((stage - 1) * kOperationKinds + static_cast<int>(kind));
+    return places_.at((stage - 1) * kOperationKinds + static_cast<int>(kind));
   }
 
   // A GPU reports a failure in any later call, so every call is guarded.
   template <typename Task>
-  bool Guarded(const Task& task) const {
+  bool CatchFailure(const Task& task) const {
     try {
       return task();
     } catch (const std::exception& e) {
@@ -134,22 +139,17 @@ class DeviceStreams final : public Devices {
     }
   }
 
-  bool Run(std::size_t device, const Work& work, bool waited) {
-    std::optional<c10::StreamGuard> guard;
-    if (streams_[device]) guard.emplace(*streams_[device]);
-    WaitForDependencies(device, work);
-    if (!options_.run(device, work, waited)) return false;
-    Reach(device, work);
-    return true;
+  // The device's thread works in the device's stream until it ends.
+  bool Start(std::size_t device) {
+    if (const std::optional<c10::Stream>& stream = streams_[device]) {
+      const c10::impl::VirtualGuardImpl gpu(stream->device_type());
+      gpu.setDevice(stream->device());
+      gpu.exchangeStream(*stream);
+    }
+    return options_.start(device);
   }
 
-  bool Skip(std::size_t device, const Work& work) {
-    WaitForDependencies(device, work);
-    Reach(device, work);
-    return true;
-  }
-
-  void WaitForDependencies(std::size_t device, const Work& work) {
+  bool WaitForDependencies(std::size_t device, const Work& work) {
     for (const Dependency& dependency : work.dependencies) {
       if (dependency.stage > 0) {
         WaitFor(At(dependency.kind, dependency.stage), streams_[device]);
@@ -157,34 +157,37 @@ class DeviceStreams final : public Devices {
         WaitForCamera(streams_[device]);
       }
     }
+    return true;
   }
 
   // Waits for inputs on their way to every GPU; dependent operations rely on that.
   void WaitForCamera(const std::optional<c10::Stream>& by) {
-    for (const auto& [gpu, arrived] : arrived_) Wait(*arrived, by);
+    for (const auto& [gpu, camera_copy] : camera_copies_) Wait(*camera_copy, by);
   }
 
-  void Reach(std::size_t device, const Work& work) {
-    if (!streams_[device]) return;
-    At(work.step.kind, work.step.stage).reached->Record(*streams_[device]);
+  bool RecordProgress(std::size_t device, const Work& work) {
+    if (streams_[device]) {
+      At(work.step.kind, work.step.stage).progress->Record(*streams_[device]);
+    }
+    return true;
   }
 
   static void WaitFor(const Place& needed, const std::optional<c10::Stream>& by) {
-    if (needed.stream && needed.stream != by) Wait(*needed.reached, by);
+    if (needed.stream && needed.stream != by) Wait(*needed.progress, by);
   }
 
-  static void Wait(Reached& reached, const std::optional<c10::Stream>& by) {
+  static void Wait(StreamProgress& progress, const std::optional<c10::Stream>& by) {
     if (by) {
-      reached.Block(*by);
+      progress.Block(*by);
     } else {
-      reached.Await();
+      progress.Await();
     }
   }
 
   void AwaitStreams() const {
     for (const auto& stream : streams_) {
       if (!stream) continue;
-      Guarded([&] {
+      CatchFailure([&] {
         stream->synchronize();
         return true;
       });
@@ -194,9 +197,9 @@ class DeviceStreams final : public Devices {
   const Options options_;
   std::vector<std::unique_ptr<const StageStream>> taken_;
   std::vector<std::optional<c10::Stream>> streams_;  // For each device of the plan.
-  std::vector<Place> reached_;                       // By stage and kind.
+  std::vector<Place> places_;                        // By stage and kind.
   // The progress of the admitting thread's copies, in its own stream of each GPU.
-  std::map<at::DeviceIndex, std::unique_ptr<Reached>> arrived_;
+  std::map<at::DeviceIndex, std::unique_ptr<StreamProgress>> camera_copies_;
   std::unique_ptr<Devices> workers_;  // Last: its threads use the members above.
 };
 

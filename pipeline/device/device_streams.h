@@ -25,7 +25,7 @@ namespace millrace::pipeline {
 
 /// For plans whose stage h computes on `of_stages[h - 1]`, or on the only entry. If that is the
 /// CPU: MakeWorkerThreads(). Each plan device on a GPU has its own stream (stage_stream.h).
-/// REQUIRES: DevicesNamed() made `of_stages`, and CheckStreams() is OK for every plan.
+/// REQUIRES: FindDevices() made `of_stages`, and CheckStreams() is OK for every plan.
 [[nodiscard]] MakeDevices MakeDeviceStreams(std::vector<at::Device> of_stages);
 
 }  // namespace millrace::pipeline

@@ -52,19 +52,19 @@ GpuTimes::GpuTimes(at::Device gpu) : gpu_(gpu), origin_(TimedEvent(gpu)) {
 }
 
 void GpuTimes::Note(absl::FunctionRef<void()> work) {
-  Noted noted{TimedEvent(gpu_), TimedEvent(gpu_)};
-  RecordNow(noted.begin, gpu_);
+  EventPair pair{TimedEvent(gpu_), TimedEvent(gpu_)};
+  RecordNow(pair.begin, gpu_);
   work();
-  RecordNow(noted.end, gpu_);
+  RecordNow(pair.end, gpu_);
   const MutexLock lock(mu_);
-  noted_.push_back(std::move(noted));
+  events_.push_back(std::move(pair));
 }
 
 std::vector<GpuTimes::Span> GpuTimes::Busy() {
-  std::vector<Noted> noted;
+  std::vector<EventPair> pairs;
   {
     const MutexLock lock(mu_);
-    noted.swap(noted_);
+    pairs.swap(events_);
   }
   const auto time_of = [this](const c10::Event& event) {
     event.synchronize();
@@ -72,11 +72,11 @@ std::vector<GpuTimes::Span> GpuTimes::Busy() {
                         std::chrono::duration<double, std::milli>(origin_.elapsedTime(event)));
   };
   std::vector<Span> spans;
-  for (const Noted& one : noted) spans.push_back({time_of(one.begin), time_of(one.end)});
-  return Joined(std::move(spans));
+  for (const EventPair& pair : pairs) spans.push_back({time_of(pair.begin), time_of(pair.end)});
+  return JoinSpans(std::move(spans));
 }
 
-std::vector<GpuTimes::Span> Joined(std::vector<GpuTimes::Span> spans) {
+std::vector<GpuTimes::Span> JoinSpans(std::vector<GpuTimes::Span> spans) {
   std::ranges::sort(spans, {}, &GpuTimes::Span::begin);
   std::vector<GpuTimes::Span> joined;
   for (const GpuTimes::Span& span : spans) {

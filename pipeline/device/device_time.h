@@ -42,7 +42,7 @@ class GpuTimes {
   [[nodiscard]] std::vector<Span> Busy() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  struct Noted {
+  struct EventPair {
     c10::Event begin;
     c10::Event end;
   };
@@ -51,10 +51,10 @@ class GpuTimes {
   c10::Event origin_;
   Time start_;
   mutable Mutex mu_;
-  std::vector<Noted> noted_ ABSL_GUARDED_BY(mu_);
+  std::vector<EventPair> events_ ABSL_GUARDED_BY(mu_);
 };
 
 /// The union of `spans`, in order.
-[[nodiscard]] std::vector<GpuTimes::Span> Joined(std::vector<GpuTimes::Span> spans);
+[[nodiscard]] std::vector<GpuTimes::Span> JoinSpans(std::vector<GpuTimes::Span> spans);
 
 }  // namespace millrace::pipeline

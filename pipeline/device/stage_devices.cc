@@ -29,7 +29,7 @@ absl::Status BadName(const std::string& name) {
                    "\"; use cpu, cuda, or cuda:N for the N-th GPU from 0; or auto alone"));
 }
 
-absl::StatusOr<at::Device> DeviceNamed(const std::string& name) {
+absl::StatusOr<at::Device> FindDevice(const std::string& name) {
   if (name == "cpu") return at::Device(at::kCPU);
   const std::optional<int> number = GpuNumber(name);
   if (!number) return BadName(name);
@@ -87,7 +87,7 @@ absl::Status LoadOnce() {
 }
 
 // Copies from pinned memory and between GPUs do not wait; copies to the CPU do.
-bool GoesAhead(at::Device to) { return !to.is_cpu(); }
+bool IsAsynchronous(at::Device to) { return !to.is_cpu(); }
 
 // Keeps the allocator from reusing the memory before this thread's stream has read it.
 void KeepUntilRead(const at::Tensor& tensor) {
@@ -112,11 +112,11 @@ c10::Stream DownloadStream(at::Device device) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<at::Device>> DevicesNamed(const std::vector<std::string>& names) {
+absl::StatusOr<std::vector<at::Device>> FindDevices(const std::vector<std::string>& names) {
   if (names.empty()) return std::vector<at::Device>{at::Device(at::kCPU)};
   std::vector<at::Device> devices;
   for (const std::string& name : names) {
-    MILLRACE_ASSIGN_OR_RETURN(const at::Device device, DeviceNamed(name));
+    MILLRACE_ASSIGN_OR_RETURN(const at::Device device, FindDevice(name));
     MILLRACE_RETURN_IF_ERROR(CheckThere(device));
     devices.push_back(device);
   }
@@ -145,9 +145,9 @@ void AwaitStream(at::Device device) {
   c10::impl::VirtualGuardImpl(device.type()).getStream(device).synchronize();
 }
 
-at::Tensor Brought(const at::Tensor& tensor, at::Device device) {
+at::Tensor ToDevice(const at::Tensor& tensor, at::Device device) {
   at::Tensor there = tensor;
-  if (tensor.device() != device) there = tensor.to(device, GoesAhead(device));
+  if (tensor.device() != device) there = tensor.to(device, IsAsynchronous(device));
   KeepUntilRead(tensor);
   return there;
 }
@@ -166,7 +166,7 @@ std::vector<c10::Stream> CopyStreams(const std::vector<at::Device>& devices) {
 }
 
 // The tensors' memory may be reused only after this function has returned.
-Tensors BroughtToHost(const Tensors& tensors) {
+Tensors ToHost(const Tensors& tensors) {
   const at::Device device = tensors.front().device();
   if (device.is_cpu()) return tensors;
   const c10::Stream copies = DownloadStream(device);
@@ -186,8 +186,8 @@ Tensors BroughtToHost(const Tensors& tensors) {
   return here;
 }
 
-void PutOnDevice(const at::Tensor& memory, const at::Tensor& tensor) {
-  memory.variable_data().copy_(tensor, GoesAhead(memory.device()));
+void CopyTo(const at::Tensor& memory, const at::Tensor& tensor) {
+  memory.variable_data().copy_(tensor, IsAsynchronous(memory.device()));
   KeepUntilRead(tensor);
 }
 

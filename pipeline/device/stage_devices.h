@@ -18,7 +18,7 @@ namespace millrace::pipeline {
 /// and so on. An empty list means the CPU. Loads CUDA if needed. So call this before any LibTorch
 /// call that may check for CUDA, such as at::manual_seed(). INVALID_ARGUMENT on a bad name.
 /// NOT_FOUND if the GPU does not exist. Otherwise fails as LoadCuda() does.
-[[nodiscard]] absl::StatusOr<std::vector<at::Device>> DevicesNamed(
+[[nodiscard]] absl::StatusOr<std::vector<at::Device>> FindDevices(
     const std::vector<std::string>& names);
 
 /// INVALID_ARGUMENT unless `devices` is one, or equal to `stages`.
@@ -45,10 +45,10 @@ void AwaitStream(at::Device device);
 /// `tensor` on `device`, for use on the current stream of the calling thread; `tensor` itself if it
 /// is there already. Calls record_stream(), so that the allocator does not reuse the memory before
 /// this thread's stream has read it.
-[[nodiscard]] at::Tensor Brought(const at::Tensor& tensor, at::Device device);
+[[nodiscard]] at::Tensor ToDevice(const at::Tensor& tensor, at::Device device);
 
 /// Copies `tensor` into `memory`, which has the same shape, invisibly to autograd.
-void PutOnDevice(const at::Tensor& memory, const at::Tensor& tensor);
+void CopyTo(const at::Tensor& memory, const at::Tensor& tensor);
 
 /// One stream per GPU among `devices` for copies to and from it. Copies there do not wait for
 /// computations.
@@ -57,6 +57,6 @@ void PutOnDevice(const at::Tensor& memory, const at::Tensor& tensor);
 /// `tensors`, all of one device, in the host's memory; `tensors` themselves if they are there
 /// already. Waits until the current stream's work so far and the copies are done, and for nothing
 /// else.
-[[nodiscard]] Tensors BroughtToHost(const Tensors& tensors);
+[[nodiscard]] Tensors ToHost(const Tensors& tensors);
 
 }  // namespace millrace::pipeline

@@ -31,7 +31,7 @@ AdmissionGate::AdmissionGate(const Plan& plan, std::vector<StageCost> costs)
   }
 }
 
-void AdmissionGate::Started(const PlanCursor& at, double now, bool waited) {
+void AdmissionGate::OnStart(const PlanCursor& at, double now, bool waited) {
   MutexLock lock(mu_);
   state_.devices[at.device()] = {.at = at, .running_since = now};
   if (waited && held_ && at.operation().kind == kForward && at.operation().stage > 1) {
@@ -39,7 +39,7 @@ void AdmissionGate::Started(const PlanCursor& at, double now, bool waited) {
   }
 }
 
-void AdmissionGate::Ended(std::size_t device, const Step& step, double now) {
+void AdmissionGate::OnEnd(std::size_t device, const Step& step, double now) {
   MutexLock lock(mu_);
   auto& [at, running_since] = state_.devices[device];
   MILLRACE_CHECK(running_since.has_value());
@@ -51,7 +51,7 @@ void AdmissionGate::Ended(std::size_t device, const Step& step, double now) {
   at.Next();
 }
 
-void AdmissionGate::Admitted(bool held) {
+void AdmissionGate::OnAdmission(bool held) {
   MutexLock lock(mu_);
   held_ = held;
   margin_ *= kShrink;

@@ -27,9 +27,9 @@ class AdmissionGate {
 
   /// The operation at `at`, of the same plan, has all its dependencies. `waited`: its device was
   /// idle until now.
-  void Started(const PlanCursor& at, double now, bool waited) ABSL_LOCKS_EXCLUDED(mu_);
-  void Ended(std::size_t device, const Step& step, double now) ABSL_LOCKS_EXCLUDED(mu_);
-  void Admitted(bool held) ABSL_LOCKS_EXCLUDED(mu_);
+  void OnStart(const PlanCursor& at, double now, bool waited) ABSL_LOCKS_EXCLUDED(mu_);
+  void OnEnd(std::size_t device, const Step& step, double now) ABSL_LOCKS_EXCLUDED(mu_);
+  void OnAdmission(bool held) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// When to admit the next sample; a time in the past means at once.
   [[nodiscard]] double Opens(double now) ABSL_LOCKS_EXCLUDED(mu_);

@@ -52,10 +52,11 @@ class Devices {
     /// Runs a step on its device. `waited`: its dependencies were met after its turn had come.
     /// Returns false to stop all devices. A device calls it for one entry at a time.
     std::function<bool(std::size_t device, const Work& work, bool waited)> run;
-    /// Called in place of `run` for a kSkip, once its dependencies are met: work that depends on it
-    /// may rely on them (Dependencies::Reduced()). Not called for a kEnd, because no later work
-    /// depends on it. Returns false to stop all devices. May be empty.
-    std::function<bool(std::size_t device, const Work& work)> skip = {};
+    /// Called around `run`, and for a kSkip in its place, once the dependencies are met: work that
+    /// depends on a kSkip may rely on them (Dependencies::Reduced()). Not called for a kEnd,
+    /// because no later work depends on it. Return false to stop all devices. May be empty.
+    std::function<bool(std::size_t device, const Work& work)> before = {};
+    std::function<bool(std::size_t device, const Work& work)> after = {};
     /// Called before a device's first work, on the device's thread. Returns false to stop, as `run`
     /// does.
     std::function<bool(std::size_t device)> start;

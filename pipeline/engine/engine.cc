@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,20 @@ namespace {
 
 double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
+// The error of the exception that `step` threw. For a catch block.
+absl::Status FailureIn(const Step& step) {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    const auto* const named = dynamic_cast<const StepError*>(&e);
+    return {named != nullptr ? named->code() : absl::StatusCode::kInternal,
+            absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())};
+  } catch (...) {
+    return absl::InternalError(absl::StrCat("the pipeline failed in ", ToString(step),
+                                            " with something that is no std::exception"));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
@@ -26,18 +41,16 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
   Engine* const raw = engine.get();
   engine->devices_ = make_devices(
       {.plan = raw->plan_,
-       .run = [raw](std::size_t device, const Work& work,
-                    bool waited) { return raw->RunWork(device, work, waited); },
-       .start = [raw](std::size_t device) { return raw->StartDevice(device); },
-       .on_failure =
-           [raw](const absl::Status& cause) {
-             raw->Fail(absl::Status(
-                 cause.code(), absl::StrCat("a device of the pipeline failed: ", cause.message())));
-           }});
+       .run = std::bind_front(&Engine::RunWork, raw),
+       .start = std::bind_front(&Engine::StartDevice, raw),
+       .on_failure = [raw](const absl::Status& cause) {
+         raw->Fail(absl::Status(
+             cause.code(), absl::StrCat("a device of the pipeline failed: ", cause.message())));
+       }});
   for (std::size_t device = 0; device < raw->plan_.devices.size(); ++device) {
     if (raw->plan_.devices[device].empty()) raw->Enqueue(device, {.what = Work::What::kEnd});
   }
-  raw->EnqueueWhatCanBe();
+  raw->EnqueueReady();
   return engine;
 }
 
@@ -57,7 +70,7 @@ Engine::Engine(Options options)
   for (const PlanCursor& at : CursorsOf(plan_)) cursors_.push_back({.at = at});
   if (gate_ == nullptr) return;
   observers_.push_back([this](const PastOperation& operation, bool /*worked*/) {
-    gate_->Ended(operation.device, operation.step, Seconds(operation.end));
+    gate_->OnEnd(operation.device, operation.step, Seconds(operation.end));
     ++ends_;
     ended_.Notify();
   });
@@ -99,11 +112,16 @@ absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)>
   const std::int64_t sample = AwaitSlot();
   if (stopped_) return failure();
   const Step admitted{OperationKind::kForward, 0, sample, sample};
-  if (!Guarded(admitted, [&] { write(sample); })) return failure();
-  if (gate_ != nullptr) gate_->Admitted(held_);
+  try {
+    write(sample);
+  } catch (...) {
+    Fail(FailureIn(admitted));
+    return failure();
+  }
+  if (gate_ != nullptr) gate_->OnAdmission(held_);
   devices_->Admit(admitted);
   enqueued_.Complete(admitted);
-  EnqueueWhatCanBe();
+  EnqueueReady();
   return sample;
 }
 
@@ -111,7 +129,7 @@ absl::Status Engine::Drain() {
   if (end_ < 0) {
     end_ = enqueued_.done(OperationKind::kForward, 0);
     devices_->EndAdmission();
-    EnqueueWhatCanBe();
+    EnqueueReady();
   }
   devices_->Join();
   return failure();
@@ -123,7 +141,7 @@ absl::Status Engine::failure() const {
 }
 
 // Enqueues each operation once all its dependencies are enqueued.
-void Engine::EnqueueWhatCanBe() {
+void Engine::EnqueueReady() {
   for (bool moved = true; moved;) {
     moved = false;
     for (Cursor& cursor : cursors_) {
@@ -160,43 +178,35 @@ void Engine::Enqueue(std::size_t device, const Work& work) {
 }
 
 bool Engine::StartDevice(std::size_t device) {
-  return Guarded({}, [&] {
+  try {
     if (on_worker_start_) on_worker_start_(static_cast<int>(device));
-  });
+    return true;
+  } catch (...) {
+    Fail(FailureIn({}));
+    return false;
+  }
 }
 
 bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
-  return Guarded(work.step, [&] {
+  try {
     if (observers_.empty()) {
       run_(work.step);
-      return;
+      return true;
     }
     PastOperation operation{.device = device, .step = work.step, .start = clock_.Now()};
     operation.step.first += first_sample_;
     operation.step.last += first_sample_;
     if (gate_ != nullptr) {
-      gate_->Started({plan_, device, work.place, work.period}, Seconds(operation.start), waited);
+      gate_->OnStart({plan_, device, work.place, work.period}, Seconds(operation.start), waited);
     }
     const bool worked = run_(work.step);
     operation.end = clock_.Now();
     for (const ObserveOperation& observe : observers_) observe(operation, worked);
-  });
-}
-
-// An exception from `call` stops the engine. Returns whether `call` threw none.
-bool Engine::Guarded(const Step& step, absl::FunctionRef<void()> call) {
-  try {
-    call();
     return true;
-  } catch (const std::exception& e) {
-    const auto* const named = dynamic_cast<const StepError*>(&e);
-    Fail(absl::Status(named != nullptr ? named->code() : absl::StatusCode::kInternal,
-                      absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())));
   } catch (...) {
-    Fail(absl::InternalError(absl::StrCat("the pipeline failed in ", ToString(step),
-                                          " with something that is no std::exception")));
+    Fail(FailureIn(work.step));
+    return false;
   }
-  return false;
 }
 
 void Engine::Fail(absl::Status cause) {

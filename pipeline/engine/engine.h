@@ -93,12 +93,11 @@ class Engine {
 
   std::int64_t AwaitSlot();
   void AwaitGate();
-  void EnqueueWhatCanBe();
+  void EnqueueReady();
   bool EnqueueNext(Cursor& cursor);
   void Enqueue(std::size_t device, const Work& work);
   bool StartDevice(std::size_t device);
   bool RunWork(std::size_t device, const Work& work, bool waited);
-  bool Guarded(const Step& step, absl::FunctionRef<void()> call);
   [[nodiscard]] absl::Status failure() const ABSL_LOCKS_EXCLUDED(mu_);
   void Fail(absl::Status cause) ABSL_LOCKS_EXCLUDED(mu_);
 

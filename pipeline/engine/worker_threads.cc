@@ -88,16 +88,15 @@ class WorkerThreads final : public Devices {
       const bool waits = !Ready(work);
       if (waits) changed_.Await([&] { return stopped_ || Ready(work); });
       if (stopped_) return;
-      if (!Do(device, work, waits)) return Stop();
+      const bool ends = work.what == Work::What::kEnd;
+      bool done = ends || !options_.before || options_.before(device, work);
+      if (done && work.what == Work::What::kRun) done = options_.run(device, work, waits);
+      if (done && !ends && options_.after) done = options_.after(device, work);
+      if (!done) return Stop();
       CompleteWork(work, options_.plan.devices[device], progress_);
       changed_.Notify();
-      if (work.what == Work::What::kEnd) return;
+      if (ends) return;
     }
-  }
-
-  bool Do(std::size_t device, const Work& work, bool waited) {
-    if (work.what == Work::What::kRun) return options_.run(device, work, waited);
-    return work.what != Work::What::kSkip || !options_.skip || options_.skip(device, work);
   }
 
   [[nodiscard]] bool Ready(const Work& work) const {

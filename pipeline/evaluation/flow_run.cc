@@ -31,8 +31,8 @@ class Predictions {
   std::vector<ModelPrediction> made_ ABSL_GUARDED_BY(mu_);
 };
 
-PicturePair PicturesOf(const ClipPair& pair) {
-  PicturePair pictures{.previous = *pair.previous, .current = *pair.current};
+Sample PicturesOf(const ClipPair& pair) {
+  Sample pictures{.previous = *pair.previous, .current = *pair.current};
   if (pair.before != nullptr) pictures.before = *pair.before;
   return pictures;
 }

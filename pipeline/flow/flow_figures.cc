@@ -15,8 +15,8 @@ namespace millrace::pipeline {
 
 // The first tensor holds the loss's values and, last, whether the output is finite. The second one
 // is the predicted flow.
-Measured MeasureFlow(const FlowTaskOptions& task, const at::Tensor& pictures,
-                     const at::Tensor& output) {
+LossValue MeasureFlow(const FlowTaskOptions& task, const at::Tensor& pictures,
+                      const at::Tensor& output) {
   const FlowLoss loss = LossFor(task, pictures, output);
   std::vector<at::Tensor> figures = {loss.photometric, loss.no_motion};
   for (const FlowLoss::Term& term : loss.terms) figures.push_back(term.value);

@@ -6,14 +6,14 @@
 #include "pipeline/learner/flow_task_options.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/nn/layer.h"
-#include "pipeline/stages/judge.h"
+#include "pipeline/stages/loss.h"
 
 namespace millrace::pipeline {
 
 /// `pictures`: see PlanesOf(); `output`: the network's. FlowPredictionOf() reads the result's
 /// figures.
-[[nodiscard]] Measured MeasureFlow(const FlowTaskOptions& task, const at::Tensor& pictures,
-                                   const at::Tensor& output);
+[[nodiscard]] LossValue MeasureFlow(const FlowTaskOptions& task, const at::Tensor& pictures,
+                                    const at::Tensor& output);
 
 /// The prediction from the figures of MeasureFlow(), which it copies to the host. Leaves the fields
 /// about learning empty.

@@ -8,7 +8,7 @@
 #include "pipeline/flow/flow_figures.h"
 #include "pipeline/flow/flow_pictures.h"
 #include "pipeline/flow/flow_profile.h"
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -38,7 +38,7 @@ FlowInference::FlowInference(const LearnerOptions& options, const FlowTaskOption
       whole_(WholeChain(chain_)),
       newest_(chain_, options.threads_per_stage) {}
 
-ModelPrediction FlowInference::Predict(const PicturePair& pictures, const StagedNetwork& learning) {
+ModelPrediction FlowInference::Predict(const Sample& pictures, const StagedNetwork& learning) {
   const at::NoGradGuard no_graph;
   const at::Tensor planes = PlanesOf(BytesOf(pictures, options_.width, options_.height), channels_);
   ModelPrediction prediction;

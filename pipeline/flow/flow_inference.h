@@ -25,7 +25,7 @@ class FlowInference {
   /// See Learner::Predict(). `learning` is the options' network. Takes the time of one forward of
   /// all layers, on the calling thread. Throws LibTorch's exceptions. REQUIRES: the pictures have
   /// the options' size and the task's number.
-  [[nodiscard]] ModelPrediction Predict(const PicturePair& pictures, const StagedNetwork& learning);
+  [[nodiscard]] ModelPrediction Predict(const Sample& pictures, const StagedNetwork& learning);
 
  private:
   FlowInference(const LearnerOptions& options, const FlowTaskOptions& task, int channels,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -20,14 +21,14 @@
 #include "pipeline/device/device_streams.h"
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/flow/flow_inference.h"
-#include "pipeline/flow/flow_judge.h"
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/flow/flow_pictures.h"
 #include "pipeline/flow/flow_plan.h"
+#include "pipeline/flow/flow_stage_loss.h"
 #include "pipeline/flow/flow_task.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/learner/rate_factor.h"
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 #include "pipeline/planner/replanner.h"
 #include "pipeline/recovery/recovery.h"
 #include "pipeline/stages/describe_learner.h"
@@ -68,19 +69,21 @@ class FlowLearner final : public Learner {
     return learner;
   }
 
-  absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
-    MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
-    decisions_->OnAdmitted({.number = admitted_,
-                            .difference = MeanDifference(pair.previous, pair.current),
-                            .difference_before = task_.next_frame ? std::optional(MeanDifference(
-                                                                        pair.before, pair.previous))
-                                                                  : std::nullopt,
-                            .learn_from_every = learn_from_every_,
-                            .held = frozen_ || recovery_->gave_up()});
+  absl::StatusOr<std::int64_t> Admit(const Sample& pictures) override {
+    MILLRACE_RETURN_IF_ERROR(CheckPictures(pictures));
+    decisions_->OnAdmitted(
+        {.number = admitted_,
+         .difference = MeanDifference(pictures.previous, pictures.current),
+         .difference_before =
+             task_.next_frame ? std::optional(MeanDifference(pictures.before, pictures.previous))
+                              : std::nullopt,
+         .learn_from_every = learn_from_every_,
+         .held = frozen_ || recovery_->gave_up()});
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, run_->Admit([&] {
-      return SayingWhy([&] { return BytesOf(pair, options_.width, options_.height, OnGpu()); });
+      return RethrowAsStepError(
+          [&] { return BytesOf(pictures, options_.width, options_.height, OnGpu()); });
     }));
     MILLRACE_CHECK(number == admitted_);
     return admitted_++;
@@ -94,10 +97,10 @@ class FlowLearner final : public Learner {
     return run_->AwaitRoom();
   }
 
-  absl::StatusOr<ModelPrediction> Predict(const PicturePair& pair) override {
-    MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
+  absl::StatusOr<ModelPrediction> Predict(const Sample& pictures) override {
+    MILLRACE_RETURN_IF_ERROR(CheckPictures(pictures));
     try {
-      return inference_->Predict(pair, run_->network());
+      return inference_->Predict(pictures, run_->network());
     } catch (const std::exception& e) {
       return absl::InternalError(CauseLine(e.what()));
     }
@@ -170,7 +173,7 @@ class FlowLearner final : public Learner {
         chain_(std::move(chain)) {}
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
-    MILLRACE_ASSIGN_OR_RETURN(devices_, DevicesNamed(options_.devices));
+    MILLRACE_ASSIGN_OR_RETURN(devices_, FindDevices(options_.devices));
     uploads_ = CopyStreams(devices_);
     for (const Phase& phase : flow.phases) {
       MILLRACE_RETURN_IF_ERROR(CheckStreams(phase.plan, devices_));
@@ -195,39 +198,21 @@ class FlowLearner final : public Learner {
                              .clock = options_.clock},
           std::move(flow.for_a_rate->found));
     }
-    MILLRACE_RETURN_IF_ERROR(StartRun(std::move(flow)));
     decisions_ = std::make_unique<LearningDecisions>(task_.learning, recovery_->detector());
-    judge_ = std::make_unique<const FlowJudge>(task_, on_prediction_, *decisions_, *recovery_);
-    return absl::OkStatus();
+    return StartRun(std::move(flow));
   }
 
-  [[nodiscard]] Judge JudgeOfPredictions() {
-    return {.measure = [this](const Judgement& made) { return judge_->Measure(made); },
-            .decide =
-                [this](const Judgement& made, const Measured& measured) {
-                  return judge_->Decide(made, measured, run_->network());
-                },
-            .measures_tensors_alone = true};
-  }
-
-  [[nodiscard]] Judge JudgeOfLevels() {
-    return {.wanted = [this](int /*stage*/,
-                             std::int64_t sample) { return judge_->LevelIsWanted(sample); },
-            .measure = [this](const Judgement& made) { return judge_->MeasureLevel(made); },
-            .measures_tensors_alone = true};
-  }
-
-  [[nodiscard]] absl::Status CheckPictures(const PicturePair& pair) const {
+  [[nodiscard]] absl::Status CheckPictures(const Sample& pictures) const {
     const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
     const std::size_t before = task_.next_frame ? bytes : 0;
-    if (pair.previous.size() == bytes && pair.current.size() == bytes &&
-        pair.before.size() == before) {
+    if (pictures.previous.size() == bytes && pictures.current.size() == bytes &&
+        pictures.before.size() == before) {
       return absl::OkStatus();
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("pictures of ", pair.before.size(), ", ", pair.previous.size(), " and ",
-                     pair.current.size(), " bytes are not ", task_.next_frame ? "three" : "two",
-                     " of ", options_.width, "x", options_.height, " RGB"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "pictures of ", pictures.before.size(), ", ", pictures.previous.size(), " and ",
+        pictures.current.size(), " bytes are not ", task_.next_frame ? "three" : "two", " of ",
+        options_.width, "x", options_.height, " RGB"));
   }
 
   [[nodiscard]] Recovery::Options RecoveryOptions() {
@@ -266,8 +251,10 @@ class FlowLearner final : public Learner {
             .plan = plan,
             .first_sample = admitted_,
             .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
-            .judge = JudgeOfPredictions(),
-            .local_judge = JudgeOfLevels(),
+            .loss = std::make_unique<FlowPredictionLoss>(
+                task_, on_prediction_, *decisions_, *recovery_,
+                [this] { return run_->network().updates().back(); }),
+            .local_loss = std::make_unique<FlowLevelLoss>(task_, *decisions_, *recovery_),
             .optimizer = options_.optimizer,
             .seed = options_.seed,
             .captures = options_.captures,
@@ -368,7 +355,6 @@ class FlowLearner final : public Learner {
   std::vector<c10::Stream> uploads_;  // One per GPU.
   std::unique_ptr<Recovery> recovery_;
   std::unique_ptr<LearningDecisions> decisions_;
-  std::unique_ptr<const FlowJudge> judge_;
   std::unique_ptr<Replanner> replanner_;  // Null: no replanning.
   std::unique_ptr<FlowInference> inference_;
 

@@ -60,7 +60,7 @@ struct Distances {
     return at::where(CutTo(judged, of_flow), of_flow, at_rest).mean();
   }
   [[nodiscard]] at::Tensor Relative(const at::Tensor& mean) const {
-    return mean / at_rest.mean().clamp_min(kLeastAtRest);
+    return mean / at_rest.mean().clamp_min(kMinAtRest);
   }
 };
 

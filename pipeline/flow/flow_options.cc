@@ -8,7 +8,7 @@
 #include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/device/stage_devices.h"
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 
 namespace millrace::pipeline {
 namespace {

@@ -50,12 +50,12 @@ at::Tensor ByOperators(const at::Tensor& bytes, int channels) {
 
 }  // namespace
 
-at::Tensor BytesOf(const PicturePair& pair, int width, int height, bool pinned) {
-  const std::int64_t pictures = pair.before.empty() ? 2 : 3;
+at::Tensor BytesOf(const Sample& sample, int width, int height, bool pinned) {
+  const std::int64_t pictures = sample.before.empty() ? 2 : 3;
   at::Tensor made = at::empty({pictures, height, width, kColours},
                               at::TensorOptions(at::kByte).pinned_memory(pinned));
   auto* out = made.mutable_data_ptr<std::uint8_t>();
-  for (const auto rgb : {pair.before, pair.previous, pair.current}) {
+  for (const auto rgb : {sample.before, sample.previous, sample.current}) {
     out = std::ranges::copy(rgb, out).out;
   }
   return made;
@@ -73,7 +73,7 @@ at::Tensor PixelByPixel(const at::Tensor& flow) {
 
 std::vector<std::vector<float>> OnHost(const Tensors& tensors) {
   std::vector<std::vector<float>> values;
-  for (const at::Tensor& tensor : BroughtToHost(tensors)) {
+  for (const at::Tensor& tensor : ToHost(tensors)) {
     const float* data = tensor.const_data_ptr<float>();
     values.emplace_back(data, data + tensor.numel());
   }

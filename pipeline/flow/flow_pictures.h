@@ -13,8 +13,7 @@ namespace millrace::pipeline {
 /// The pictures' bytes, the oldest first: [2 or 3, height, width, 3], red, green, blue. `pinned`:
 /// in memory that a GPU can read directly. REQUIRES: each has 3 * width * height bytes; pinned: a
 /// GPU.
-[[nodiscard]] at::Tensor BytesOf(const PicturePair& pair, int width, int height,
-                                 bool pinned = false);
+[[nodiscard]] at::Tensor BytesOf(const Sample& sample, int width, int height, bool pinned = false);
 
 /// The pictures as the network's input: [n, channels, height, width] in 0..1; one channel is grey,
 /// three are red, green, blue. On the device of `bytes` (BytesOf()). REQUIRES: 1 or 3 channels.
@@ -24,7 +23,7 @@ namespace millrace::pipeline {
 [[nodiscard]] at::Tensor PixelByPixel(const at::Tensor& flow);
 
 /// The values of each of `tensors`, which are contiguous and of float. Waits for a GPU as
-/// BroughtToHost().
+/// ToHost().
 [[nodiscard]] std::vector<std::vector<float>> OnHost(const Tensors& tensors);
 
 }  // namespace millrace::pipeline

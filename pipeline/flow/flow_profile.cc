@@ -12,14 +12,14 @@
 #include "pipeline/flow/flow_task.h"
 #include "pipeline/models/open_flow_network.h"
 #include "pipeline/nn/weights_file.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 namespace millrace::pipeline {
 
 absl::StatusOr<LayerChain> OpenFlowChain(const LearnerOptions& options,
                                          const FlowTaskOptions& task) {
   MILLRACE_ASSIGN_OR_RETURN(
-      OpenedNetwork opened,
+      NetworkWithState opened,
       OpenFlowNetwork({.name = task.network, .seed = options.seed, .pairs = PairsFor(task)},
                       options.width, options.height));
   opened.chain.precision = task.precision;
@@ -34,7 +34,7 @@ absl::StatusOr<ProfiledFlow> ProfileFlow(const LearnerOptions& options, const Fl
                                          std::function<void(int, int)> on_sample) {
   // Before any other LibTorch call; see ChooseDevices().
   MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
-  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(choice.names));
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, FindDevices(choice.names));
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(task.network));
   ProfiledFlow flow;
   MILLRACE_ASSIGN_OR_RETURN(flow.chain, OpenFlowChain(options, task));

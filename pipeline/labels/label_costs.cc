@@ -9,7 +9,7 @@
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/labels/label_networks.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 namespace millrace::pipeline {
 
@@ -18,7 +18,7 @@ absl::StatusOr<NetworkProfile> MeasureLabelNetwork(const LearnerOptions& learner
                                                    const LabelCostOptions& options) {
   try {
     at::set_num_threads(std::max(1, learner.threads_per_stage));
-    MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened,
+    MILLRACE_ASSIGN_OR_RETURN(const NetworkWithState opened,
                               OpenLabelNetwork(learner, task, options.stop));
     std::vector<std::int64_t> shape = SampleShape(learner, task);
     shape.insert(shape.begin(), task.window);

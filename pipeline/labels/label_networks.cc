@@ -190,10 +190,10 @@ std::string TaskInWords(const LabelTaskOptions& task) {
   return words;
 }
 
-absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LearnerOptions& options,
-                                               const LabelTaskOptions& task,
-                                               const std::stop_token& stop) {
-  OpenedNetwork opened;
+absl::StatusOr<NetworkWithState> OpenLabelNetwork(const LearnerOptions& options,
+                                                  const LabelTaskOptions& task,
+                                                  const std::stop_token& stop) {
+  NetworkWithState opened;
   if (task.model.empty()) {
     MILLRACE_ASSIGN_OR_RETURN(opened.chain, Build(options, task, stop));
     opened.state = ParametersOf(opened.chain);

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "pipeline/learner/label_task_options.h"
 #include "pipeline/learner/learner_options.h"
-#include "pipeline/nn/opened_network.h"
+#include "pipeline/nn/network_with_state.h"
 #include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
@@ -24,8 +24,8 @@ namespace millrace::pipeline {
 /// The network that the options name: a user's or a built-in one. Each call makes a new one with
 /// the same weights. Fails with INVALID_ARGUMENT or NOT_FOUND, with the allowed values, and as
 /// LoadWeights(). Fails with CANCELLED once `stop` is requested, between two layers.
-[[nodiscard]] absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LearnerOptions& options,
-                                                             const LabelTaskOptions& task,
-                                                             const std::stop_token& stop = {});
+[[nodiscard]] absl::StatusOr<NetworkWithState> OpenLabelNetwork(const LearnerOptions& options,
+                                                                const LabelTaskOptions& task,
+                                                                const std::stop_token& stop = {});
 
 }  // namespace millrace::pipeline

@@ -70,8 +70,9 @@ absl::StatusOr<std::unique_ptr<StagedLabelLearner>> StagedLabelLearner::Make(
   at::set_num_threads(options.threads_per_stage);
   try {
     Networks networks;
-    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork learning, OpenLabelNetwork(options, task, hooks.stop));
-    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork copied, OpenLabelNetwork(options, task, hooks.stop));
+    MILLRACE_ASSIGN_OR_RETURN(NetworkWithState learning,
+                              OpenLabelNetwork(options, task, hooks.stop));
+    MILLRACE_ASSIGN_OR_RETURN(NetworkWithState copied, OpenLabelNetwork(options, task, hooks.stop));
     networks.learning = std::move(learning.chain);
     networks.copied = std::move(copied.chain);
     MILLRACE_ASSIGN_OR_RETURN(networks.cuts,
@@ -114,13 +115,10 @@ absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
   phases = PhasesFrom(std::move(phases), admitted_);
   labels_ = std::make_unique<LateLabels>(LateLabels::Options{
       .window = task_.window, .in_flight = StepsInFlight(phases), .first = admitted_});
-  judge_ = std::make_unique<LabelJudge>(
-      task_, *labels_, Publisher(std::move(on_prediction)),
-      [this] { return run_->network().updates().back(); }, ScoreTaker());
   if (hooks_.stop.stop_requested()) return NotWanted();
   MILLRACE_RETURN_IF_ERROR(TryStages(input, options_.schedule,
                                      [this](const at::Tensor& output, const std::string& what) {
-                                       return judge_->CheckFits(output, what);
+                                       return CheckOutputShape(task_, output, what);
                                      }));
   if (hooks_.stop.stop_requested()) return NotWanted();
   if (on_copies_.every > 0) {
@@ -130,12 +128,12 @@ absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
           on_copies_.on_copy(state.sample, copied_);
         });
   }
-  return StartRun(std::move(phases));
+  return StartRun(std::move(phases), std::move(on_prediction));
 }
 
-absl::Status StagedLabelLearner::StartRun(Phases phases) {
+absl::Status StagedLabelLearner::StartRun(Phases phases, OnPrediction on_prediction) {
   plan_ = phases.front().plan;
-  NetworkRun::Options options{.network = NetworkOptions(),
+  NetworkRun::Options options{.network = NetworkOptions(std::move(on_prediction)),
                               .phases = std::move(phases),
                               .threads_per_stage = options_.threads_per_stage};
   if (recovery_ != nullptr) {
@@ -146,13 +144,16 @@ absl::Status StagedLabelLearner::StartRun(Phases phases) {
   return absl::OkStatus();
 }
 
-StagedNetwork::Options StagedLabelLearner::NetworkOptions() {
+StagedNetwork::Options StagedLabelLearner::NetworkOptions(OnPrediction on_prediction) {
+  auto loss = std::make_unique<LabelPredictionLoss>(
+      task_, *labels_, Publisher(std::move(on_prediction)),
+      [this] { return run_->network().updates().back(); }, ScoreTaker());
   StagedNetwork::Options network{.chain = chain_,
                                  .cuts = cuts_,
                                  .plan = plan_,
                                  .first_sample = admitted_,
-                                 .judge = judge_->OfPredictions(),
-                                 .local_judge = judge_->OfStages(),
+                                 .loss = std::move(loss),
+                                 .local_loss = std::make_unique<LabelWindowLoss>(task_, *labels_),
                                  .optimizer = options_.optimizer,
                                  .seed = options_.seed};
   if (copies_ != nullptr || recovery_ != nullptr) {
@@ -221,15 +222,15 @@ absl::Status StagedLabelLearner::DescribeBy(const std::vector<LayerProfile>& lay
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::int64_t> StagedLabelLearner::Admit(const PicturePair& pair) {
-  MILLRACE_RETURN_IF_ERROR(CheckPicture(pair));
-  return AdmitSample(ValuesOf(pair), pair.label);
+absl::StatusOr<std::int64_t> StagedLabelLearner::Admit(const Sample& sample) {
+  MILLRACE_RETURN_IF_ERROR(CheckPicture(sample));
+  return AdmitSample(ValuesOf(sample), sample.label);
 }
 
 absl::StatusOr<std::int64_t> StagedLabelLearner::AdmitSample(std::span<const float> values,
                                                              std::optional<SampleLabel> label) {
   MILLRACE_RETURN_IF_ERROR(CheckValues(values));
-  if (label) MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(*label));
+  if (label) MILLRACE_RETURN_IF_ERROR(CheckLabel(*label, task_.task, task_.outputs));
   MILLRACE_RETURN_IF_ERROR(failure_);
   labels_->Admit(admitted_, std::move(label));
   absl::StatusOr<std::int64_t> number =
@@ -255,13 +256,13 @@ absl::Status StagedLabelLearner::AwaitRoom() {
 }
 
 absl::Status StagedLabelLearner::Label(std::int64_t sample, const SampleLabel& label) {
-  MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(label));
+  MILLRACE_RETURN_IF_ERROR(CheckLabel(label, task_.task, task_.outputs));
   return labels_->Add(sample, label);
 }
 
-absl::StatusOr<ModelPrediction> StagedLabelLearner::Predict(const PicturePair& pair) {
-  MILLRACE_RETURN_IF_ERROR(CheckPicture(pair));
-  return PredictSample(ValuesOf(pair));
+absl::StatusOr<ModelPrediction> StagedLabelLearner::Predict(const Sample& sample) {
+  MILLRACE_RETURN_IF_ERROR(CheckPicture(sample));
+  return PredictSample(ValuesOf(sample));
 }
 
 absl::StatusOr<ModelPrediction> StagedLabelLearner::PredictSample(std::span<const float> values) {
@@ -329,10 +330,10 @@ const Resumption& StagedLabelLearner::resumption() const {
   return recovery_ != nullptr ? recovery_->resumption() : anew;
 }
 
-absl::Status StagedLabelLearner::CheckPicture(const PicturePair& pair) const {
+absl::Status StagedLabelLearner::CheckPicture(const Sample& sample) const {
   const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
-  if (pair.current.size() == bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a picture of ", pair.current.size(),
+  if (sample.current.size() == bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a picture of ", sample.current.size(),
                                                  " bytes is not ", options_.width, "x",
                                                  options_.height, " RGB"));
 }
@@ -349,8 +350,8 @@ absl::Status StagedLabelLearner::CheckValues(std::span<const float> values) cons
   return absl::OkStatus();
 }
 
-std::vector<float> StagedLabelLearner::ValuesOf(const PicturePair& pair) const {
-  return PlanarOf(pair.current, task_.grey ? 1 : 3);
+std::vector<float> StagedLabelLearner::ValuesOf(const Sample& sample) const {
+  return PlanarOf(sample.current, task_.grey ? 1 : 3);
 }
 
 bool StagedLabelLearner::IsHeld() const {

@@ -18,8 +18,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/decisions/late_labels.h"
-#include "pipeline/labels/label_judge.h"
 #include "pipeline/labels/label_model.h"
+#include "pipeline/labels/label_stage_loss.h"
 #include "pipeline/labels/sample_window.h"
 #include "pipeline/learner/label_task_options.h"
 #include "pipeline/learner/learner.h"
@@ -63,7 +63,7 @@ class StagedLabelLearner final : public Learner {
   /// other function.
   [[nodiscard]] absl::Status DescribeBy(const std::vector<LayerProfile>& layers);
 
-  absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override;
+  absl::StatusOr<std::int64_t> Admit(const Sample& sample) override;
   /// Admits a sample of the task's shape. With a `label`, its first step already learns from it.
   /// INVALID_ARGUMENT if the number of values is wrong, a value is not finite, or the label does
   /// not fit. Otherwise as Admit().
@@ -73,7 +73,7 @@ class StagedLabelLearner final : public Learner {
   absl::Status Label(std::int64_t sample, const SampleLabel& label) override;
 
   /// REQUIRES: no LabelCopies.
-  absl::StatusOr<ModelPrediction> Predict(const PicturePair& pair) override;
+  absl::StatusOr<ModelPrediction> Predict(const Sample& sample) override;
   /// The current network's prediction for one sample, alone in its window. See Predict().
   [[nodiscard]] absl::StatusOr<ModelPrediction> PredictSample(std::span<const float> values);
 
@@ -121,14 +121,14 @@ class StagedLabelLearner final : public Learner {
                      const LearnerHooks& hooks, LabelCopies copies, Networks networks);
 
   [[nodiscard]] absl::Status Start(OnPrediction on_prediction);
-  [[nodiscard]] absl::Status StartRun(Phases phases);
-  [[nodiscard]] StagedNetwork::Options NetworkOptions();
+  [[nodiscard]] absl::Status StartRun(Phases phases, OnPrediction on_prediction);
+  [[nodiscard]] StagedNetwork::Options NetworkOptions(OnPrediction on_prediction);
   [[nodiscard]] Recovery::Options RecoveryOptions() const;
   [[nodiscard]] OnPrediction Publisher(OnPrediction on_prediction);
   [[nodiscard]] OnLabelScore ScoreTaker();
-  [[nodiscard]] absl::Status CheckPicture(const PicturePair& pair) const;
+  [[nodiscard]] absl::Status CheckPicture(const Sample& sample) const;
   [[nodiscard]] absl::Status CheckValues(std::span<const float> values) const;
-  [[nodiscard]] std::vector<float> ValuesOf(const PicturePair& pair) const;
+  [[nodiscard]] std::vector<float> ValuesOf(const Sample& sample) const;
   [[nodiscard]] bool IsHeld() const;
   void ApplyRate() { ScaleLearningRate(frozen_ ? 0.0 : double{rate_factor_}); }
 
@@ -143,7 +143,6 @@ class StagedLabelLearner final : public Learner {
   Plan plan_;
   std::shared_ptr<const LearnerDescription> description_;
   std::unique_ptr<LateLabels> labels_;
-  std::unique_ptr<LabelJudge> judge_;
   std::unique_ptr<Recovery> recovery_;         // Null: diverged weights are not restored.
   std::unique_ptr<SnapshotCollector> copies_;  // Null: copies are off.
 

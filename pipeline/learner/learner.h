@@ -27,7 +27,7 @@ namespace millrace::pipeline {
 
 /// Neighbouring pictures: red, green, blue bytes, rows first, height * width * 3 each. Borrowed
 /// until Admit() returns.
-struct PicturePair {
+struct Sample {
   /// Ignored by a task of labels, whose samples are single pictures.
   std::span<const std::uint8_t> previous;
   std::span<const std::uint8_t> current;
@@ -88,7 +88,7 @@ class Learner {
   /// counts on from resumption().first_sample. Fails with INVALID_ARGUMENT if the pictures' size
   /// differs from the description, and with the cause once the pipeline has failed. A rejected
   /// sample has no number and no prediction.
-  [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) = 0;
+  [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(const Sample& sample) = 0;
 
   /// Waits until a sample would be admitted at once. A source that drops frames should then pick
   /// the newest. A learner switches plans only in this call. It also rolls back weights here. Fails
@@ -112,7 +112,7 @@ class Learner {
   /// network on the CPU, on the calling thread. Waits for at most one operation of each stage.
   /// Fails with INVALID_ARGUMENT as Admit() does, and with FAILED_PRECONDITION if the learner does
   /// not support it. Thread-safe: handles one sample at a time.
-  [[nodiscard]] virtual absl::StatusOr<ModelPrediction> Predict(const PicturePair& /*pair*/) {
+  [[nodiscard]] virtual absl::StatusOr<ModelPrediction> Predict(const Sample& /*sample*/) {
     return absl::FailedPreconditionError("this model predicts the frames of its stream alone");
   }
 

@@ -2,14 +2,14 @@
 #include <memory>
 #include <utility>
 
-#include "pipeline/models/bench_network_kinds.h"
-#include "pipeline/models/flow_network.h"
+#include "pipeline/models/bench_network_makers.h"
+#include "pipeline/models/coarse_to_fine_network.h"
 #include "pipeline/nn/unit_layers.h"
 
 namespace millrace::pipeline {
 
 LayerChain MakeBenchFlow(const BenchNetworkOptions& options) {
-  LayerChain flow = MakeFlowNetwork({.seed = options.seed});
+  LayerChain flow = MakeCoarseToFineNetwork({.seed = options.seed});
   LayerChain chain;
   chain.layers.push_back(std::make_unique<FunctionLayer>("pictures", [](const LayerValues& inputs) {
     return inputs.main.narrow(1, 0, 2).transpose(0, 1).contiguous();

@@ -9,13 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "pipeline/models/bench_network_kinds.h"
+#include "pipeline/models/bench_network_makers.h"
 #include "pipeline/nn/unit_layers.h"
 
 namespace millrace::pipeline {
 namespace {
 
-constexpr int kLeastSide = 16;
+constexpr int kMinSide = 16;
 
 struct Kind {
   std::string name;
@@ -47,10 +47,10 @@ absl::Status CheckOptions(std::string_view name, const BenchNetworkOptions& opti
   if (options.layers < 0 || options.channels < 0) {
     return absl::InvalidArgumentError("a network needs at least one layer and one channel");
   }
-  if (std::min(options.height, options.width) < kLeastSide) {
+  if (std::min(options.height, options.width) < kMinSide) {
     return absl::InvalidArgumentError(absl::StrCat("samples of ", options.width, "x",
                                                    options.height, " are too small; use at least ",
-                                                   kLeastSide, "x", kLeastSide));
+                                                   kMinSide, "x", kMinSide));
   }
   if (name == "flow" &&
       (options.height % kBenchFlowSide != 0 || options.width % kBenchFlowSide != 0)) {
@@ -103,7 +103,7 @@ std::vector<at::Tensor> MakeBenchSamples(const BenchNetworkOptions& options, int
 
 LayerChain MakeBenchConvolutions(const BenchNetworkOptions& options, bool pooled) {
   constexpr int kPools = 6;
-  constexpr int kLeastPooledSide = 4;
+  constexpr int kMinPooledSide = 4;
   at::Generator random = at::detail::createCPUGenerator(options.seed);
   LayerChain chain;
   int side = std::min(options.height, options.width);
@@ -114,7 +114,7 @@ LayerChain MakeBenchConvolutions(const BenchNetworkOptions& options, bool pooled
     chain.layers.push_back(std::make_unique<ConvolutionLayer>(absl::StrCat("conv ", i),
                                                               ConvolutionUnit(unit, random)));
     const bool due = i % std::max(1, options.layers / kPools) == 0;
-    if (!pooled || !due || side / 2 < kLeastPooledSide) continue;
+    if (!pooled || !due || side / 2 < kMinPooledSide) continue;
     side /= 2;
     chain.layers.push_back(
         std::make_unique<FunctionLayer>(absl::StrCat("pool ", i), MaxPooling(2)));

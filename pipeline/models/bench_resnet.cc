@@ -12,7 +12,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/models/bench_network_kinds.h"
+#include "pipeline/models/bench_network_makers.h"
 #include "pipeline/nn/unit_layers.h"
 
 namespace millrace::pipeline {

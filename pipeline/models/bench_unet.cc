@@ -8,7 +8,7 @@
 #include <ATen/ops/upsample_nearest2d.h>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/models/bench_network_kinds.h"
+#include "pipeline/models/bench_network_makers.h"
 #include "pipeline/nn/unit_layers.h"
 
 namespace millrace::pipeline {
@@ -91,13 +91,13 @@ class UNetBuilder {
 class CarryingLayer final : public Layer {
  public:
   // A skip that the layer reads or makes; if both are false, the layer passes it on.
-  struct Carried {
+  struct SkipUse {
     bool read_here;
     bool made_here;
   };
 
-  CarryingLayer(std::unique_ptr<Layer> inner, std::vector<Carried> carried)
-      : inner_(std::move(inner)), carried_(std::move(carried)) {}
+  CarryingLayer(std::unique_ptr<Layer> inner, std::vector<SkipUse> skip_uses)
+      : inner_(std::move(inner)), skip_uses_(std::move(skip_uses)) {}
 
   [[nodiscard]] const std::string& name() const override { return inner_->name(); }
   [[nodiscard]] std::vector<at::Tensor> parameters() const override { return inner_->parameters(); }
@@ -106,7 +106,7 @@ class CarryingLayer final : public Layer {
     LayerValues own{inputs.main, {}};
     Tensors passing;
     auto in = inputs.skips.begin();
-    for (const Carried& skip : carried_) {
+    for (const SkipUse& skip : skip_uses_) {
       if (skip.made_here) continue;
       (skip.read_here ? own.skips : passing).push_back(*in++);
     }
@@ -114,7 +114,7 @@ class CarryingLayer final : public Layer {
     LayerValues outputs{std::move(made.main), {}};
     auto passed = passing.begin();
     auto fresh = made.skips.begin();
-    for (const Carried& skip : carried_) {
+    for (const SkipUse& skip : skip_uses_) {
       if (!skip.read_here) outputs.skips.push_back(skip.made_here ? *fresh++ : *passed++);
     }
     return outputs;
@@ -122,7 +122,7 @@ class CarryingLayer final : public Layer {
 
  private:
   const std::unique_ptr<Layer> inner_;
-  const std::vector<Carried> carried_;  // In the order of the edges.
+  const std::vector<SkipUse> skip_uses_;  // In the order of the edges.
 };
 
 }  // namespace
@@ -132,19 +132,19 @@ LayerChain MakeBenchUNet(const BenchNetworkOptions& options) {
 }
 
 LayerChain CarrySkips(LayerChain chain) {
-  LayerChain carried;
+  LayerChain skip_uses;
   for (const auto& [from, to] : chain.skips) {
-    for (int layer = from; layer < to; ++layer) carried.skips.push_back({layer, layer + 1});
+    for (int layer = from; layer < to; ++layer) skip_uses.skips.push_back({layer, layer + 1});
   }
   for (int layer = 0; layer < static_cast<int>(chain.layers.size()); ++layer) {
-    std::vector<CarryingLayer::Carried> here;
+    std::vector<CarryingLayer::SkipUse> here;
     for (const auto& [from, to] : chain.skips) {
       if (from <= layer && layer <= to) here.push_back({layer == to, layer == from});
     }
-    carried.layers.push_back(
+    skip_uses.layers.push_back(
         std::make_unique<CarryingLayer>(std::move(chain.layers[layer]), std::move(here)));
   }
-  return carried;
+  return skip_uses;
 }
 
 }  // namespace millrace::pipeline

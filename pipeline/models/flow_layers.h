@@ -10,7 +10,7 @@
 
 #include "pipeline/nn/layer.h"
 #include "pipeline/nn/unit_layers.h"
-#include "pipeline/ops/convolutions.h"
+#include "pipeline/ops/convolution_stack.h"
 #include "pipeline/ops/match.h"
 #include "pipeline/ops/warp.h"
 
@@ -18,7 +18,7 @@ namespace millrace::pipeline {
 
 class ConvolutionalLayer : public NamedLayer {
  public:
-  ConvolutionalLayer(std::string name, Convolutions convolutions)
+  ConvolutionalLayer(std::string name, ConvolutionStack convolutions)
       : NamedLayer(std::move(name)), convolutions_(std::move(convolutions)) {}
 
   [[nodiscard]] std::vector<at::Tensor> parameters() const override {
@@ -26,13 +26,13 @@ class ConvolutionalLayer : public NamedLayer {
   }
 
  protected:
-  const Convolutions convolutions_;
+  const ConvolutionStack convolutions_;
 };
 
 /// Subtracts each channel's mean over the first two pictures: features that all pixels share would
 /// make every match look as good as the right one. A third picture does not count, because it
 /// judges the flow of the first two.
-inline at::Tensor Centered(const at::Tensor& features) {
+inline at::Tensor Center(const at::Tensor& features) {
   return features - features.narrow(0, 0, 2).mean({0, 2, 3}, /*keepdim=*/true);
 }
 
@@ -40,11 +40,11 @@ inline at::Tensor Centered(const at::Tensor& features) {
 /// features also go to the match layer of the level.
 class FeatureLayer final : public ConvolutionalLayer {
  public:
-  FeatureLayer(std::string name, Convolutions convolutions, bool has_skip)
+  FeatureLayer(std::string name, ConvolutionStack convolutions, bool has_skip)
       : ConvolutionalLayer(std::move(name), std::move(convolutions)), has_skip_(has_skip) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    at::Tensor features = Centered(convolutions_.Forward(inputs.main));
+    at::Tensor features = Center(convolutions_.Forward(inputs.main));
     Tensors skips;
     if (has_skip_) skips.push_back(features);
     return {std::move(features), std::move(skips)};

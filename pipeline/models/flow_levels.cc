@@ -6,7 +6,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "pipeline/models/flow_layers.h"
-#include "pipeline/models/flow_network_kinds.h"
+#include "pipeline/models/published_flow_networks.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -21,7 +21,7 @@ class FirstPyramidLayer final : public ConvolutionalLayer {
   using ConvolutionalLayer::ConvolutionalLayer;
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    LayerValues made{Centered(convolutions_.Forward(inputs.main)), {}};
+    LayerValues made{Center(convolutions_.Forward(inputs.main)), {}};
     made.skips = {inputs.main, inputs.main};
     return made;
   }
@@ -34,7 +34,7 @@ class PyramidLayer final : public ConvolutionalLayer {
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     LayerValues made{inputs.main, {}};
-    made.skips = {Centered(convolutions_.Forward(inputs.skips[0]))};
+    made.skips = {Center(convolutions_.Forward(inputs.skips[0]))};
     return made;
   }
 };
@@ -74,20 +74,20 @@ class FlowLevelsBuilder {
     return static_cast<int>(chain_.layers.size()) - 1;
   }
 
-  Convolutions Pyramid(int octaves) {
-    std::vector<Convolutions::Size> sizes;
+  ConvolutionStack Pyramid(int octaves) {
+    std::vector<ConvolutionStack::Size> sizes;
     for (int i = 0; i < octaves; ++i) {
       sizes.push_back({kFeatures[i], 2});
       sizes.push_back({kFeatures[i], 1});
     }
-    return Convolutions(1, sizes, random_);
+    return ConvolutionStack(1, sizes, random_);
   }
 
   // The decoder's hidden convolutions `begin` to `end` - 1; the last one is followed by the flow.
-  Convolutions Decoder(int inputs, int begin, int end) {
-    std::vector<Convolutions::Size> sizes;
+  ConvolutionStack Decoder(int inputs, int begin, int end) {
+    std::vector<ConvolutionStack::Size> sizes;
     for (int i = begin; i < end; ++i) sizes.push_back({kDecoder[i]});
-    Convolutions decoder(inputs, sizes, random_);
+    ConvolutionStack decoder(inputs, sizes, random_);
     if (end == 3) decoder.AppendZero(kFlowChannels);
     return decoder;
   }

@@ -11,7 +11,7 @@
 #include <ATen/ops/leaky_relu.h>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/models/flow_network_kinds.h"
+#include "pipeline/models/published_flow_networks.h"
 #include "pipeline/nn/unit_layers.h"
 #include "pipeline/ops/warp.h"
 
@@ -23,7 +23,7 @@ using Activation = ConvolutionUnit::Activation;
 constexpr double kSlope = 0.1;
 constexpr int kFlowChannels = 2;
 
-ConvolutionUnit Leaky(int inputs, int outputs, int kernel, int stride, at::Generator& random) {
+ConvolutionUnit LeakyUnit(int inputs, int outputs, int kernel, int stride, at::Generator& random) {
   return ConvolutionUnit({.inputs = inputs,
                           .outputs = outputs,
                           .kernel = kernel,
@@ -175,7 +175,7 @@ class FlowNetSBuilder {
   int Encode(std::string name, const std::vector<Size>& sizes, bool has_skip) {
     std::vector<ConvolutionUnit> units;
     for (const Size& size : sizes) {
-      units.push_back(Leaky(size.inputs, size.outputs, size.kernel, size.stride, random_));
+      units.push_back(LeakyUnit(size.inputs, size.outputs, size.kernel, size.stride, random_));
     }
     chain_.layers.push_back(
         std::make_unique<EncodeLayer>(std::move(name), std::move(units), has_skip));

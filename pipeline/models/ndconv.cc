@@ -4,7 +4,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/models/flow_network_kinds.h"
+#include "pipeline/models/published_flow_networks.h"
 #include "pipeline/nn/unit_layers.h"
 
 namespace millrace::pipeline {

@@ -27,7 +27,7 @@ constexpr int kColours = 3;
 constexpr int kFlowValues = 2;
 
 // Each pair's colour channels as one sample; the picture that the flow starts from comes first.
-at::Tensor Stacked(const at::Tensor& pictures, PicturePairs pairs) {
+at::Tensor Stack(const at::Tensor& pictures, PicturePairs pairs) {
   return at::cat({FromPictures(pictures, pairs), ToPictures(pictures, pairs)}, 1);
 }
 
@@ -55,15 +55,15 @@ absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options
                               absl::StrJoin(needed, ", "), "] of Float, is needed"));
 }
 
-absl::StatusOr<OpenedNetwork> OpenFile(const NamedFlowNetworkOptions& options, int width,
-                                       int height) {
+absl::StatusOr<NetworkWithState> OpenFile(const NamedFlowNetworkOptions& options, int width,
+                                          int height) {
   MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(options.name));
-  OpenedNetwork opened{.chain = {}, .state = file.state()};
+  NetworkWithState opened{.chain = {}, .state = file.state()};
   opened.chain = std::move(file.chain);
   auto& layers = opened.chain.layers;
   layers.insert(layers.begin(), std::make_unique<FunctionLayer>(
                                     "pictures", [pairs = options.pairs](const LayerValues& inputs) {
-                                      return Stacked(inputs.main, pairs);
+                                      return Stack(inputs.main, pairs);
                                     }));
   MILLRACE_RETURN_IF_ERROR(Try(opened.chain, options, width, height));
   return opened;
@@ -71,10 +71,10 @@ absl::StatusOr<OpenedNetwork> OpenFile(const NamedFlowNetworkOptions& options, i
 
 }  // namespace
 
-absl::StatusOr<OpenedNetwork> OpenFlowNetwork(const NamedFlowNetworkOptions& options, int width,
-                                              int height) {
+absl::StatusOr<NetworkWithState> OpenFlowNetwork(const NamedFlowNetworkOptions& options, int width,
+                                                 int height) {
   if (IsNetworkFile(options.name)) return OpenFile(options, width, height);
-  OpenedNetwork opened{.chain = MakeNamedFlowNetwork(options), .state = {}};
+  NetworkWithState opened{.chain = MakeNamedFlowNetwork(options), .state = {}};
   opened.state = ParametersOf(opened.chain);
   return opened;
 }

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "pipeline/models/flow_networks.h"
-#include "pipeline/nn/opened_network.h"
+#include "pipeline/models/named_flow_network.h"
+#include "pipeline/nn/network_with_state.h"
 
 namespace millrace::pipeline {
 
@@ -22,7 +22,7 @@ namespace millrace::pipeline {
 ///
 /// Tries the network on one pair of this size. Fails with NOT_FOUND or INVALID_ARGUMENT, with the
 /// file, the error, and advice.
-[[nodiscard]] absl::StatusOr<OpenedNetwork> OpenFlowNetwork(const NamedFlowNetworkOptions& options,
-                                                            int width, int height);
+[[nodiscard]] absl::StatusOr<NetworkWithState> OpenFlowNetwork(
+    const NamedFlowNetworkOptions& options, int width, int height);
 
 }  // namespace millrace::pipeline

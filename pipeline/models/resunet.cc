@@ -12,7 +12,7 @@
 #include <ATen/ops/upsample_bilinear2d.h>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/models/flow_network_kinds.h"
+#include "pipeline/models/published_flow_networks.h"
 #include "pipeline/nn/unit_layers.h"
 
 namespace millrace::pipeline {

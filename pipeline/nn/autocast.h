@@ -29,14 +29,10 @@ class Autocast {
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;
 
-  /// Runs `layer` on `device` in bfloat16. Its inputs and outputs are float32.
-  [[nodiscard]] static LayerValues Forward(const Layer& layer, const LayerValues& inputs,
-                                           at::DeviceType device) {
-    const Autocast lower(device);
-    LayerValues made = layer.Forward(inputs);
-    made.main = InFloat(made.main);
-    for (at::Tensor& skip : made.skips) skip = InFloat(skip);
-    return made;
+  /// Converts a layer's outputs to float32.
+  static void ToFloat(LayerValues& outputs) {
+    outputs.main = InFloat(outputs.main);
+    for (at::Tensor& skip : outputs.skips) skip = InFloat(skip);
   }
 
  private:

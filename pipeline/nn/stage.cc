@@ -31,17 +31,12 @@ Stage::Stage(const LayerChain& chain, int first, int last)
   }
 }
 
-LayerValues Stage::GoThrough(const Layer& layer, const LayerValues& inputs) const {
-  const at::DeviceType device = inputs.main.device().type();
-  const bool lower = chain_.precision == Precision::kBFloat16 && device != at::kCPU;
-  return lower ? Autocast::Forward(layer, inputs, device) : layer.Forward(inputs);
-}
-
 Tensors Stage::Forward(at::TensorList inputs, std::optional<std::uint64_t> seed) const {
   MILLRACE_CHECK(inputs.size() == incoming_.size());
   Tensors skips(skips_);
   for (std::size_t i = 0; i < skips_in_.size(); ++i) skips[skips_in_[i]] = inputs[i + 1];
 
+  const bool lower = chain_.precision == Precision::kBFloat16;
   LayerValues values{inputs[0], {}};
   for (int layer = first_; layer <= last_; ++layer) {
     const Skips& own = of_layers_[layer - first_];
@@ -49,7 +44,13 @@ Tensors Stage::Forward(at::TensorList inputs, std::optional<std::uint64_t> seed)
     for (int place : own.reads) values.skips.push_back(skips[place]);
     std::optional<SeededDraws> draws;
     if (seed) draws.emplace(MixSeeds(*seed, layer));
-    values = GoThrough(*chain_.layers[layer], values);
+    {
+      const at::DeviceType device = values.main.device().type();
+      std::optional<Autocast> bfloat16;
+      if (lower && device != at::kCPU) bfloat16.emplace(device);
+      values = chain_.layers[layer]->Forward(values);
+      if (bfloat16) Autocast::ToFloat(values);
+    }
     MILLRACE_CHECK(values.skips.size() >= own.makes.size());
     for (std::size_t i = 0; i < own.makes.size(); ++i) {
       skips[own.makes[i]] = std::move(values.skips[i]);

@@ -59,9 +59,6 @@ class Stage {
     std::vector<int> makes;
   };
 
-  // Runs a layer in the chain's precision.
-  [[nodiscard]] LayerValues GoThrough(const Layer& layer, const LayerValues& inputs) const;
-
   const LayerChain& chain_;
   const int first_;
   const int last_;

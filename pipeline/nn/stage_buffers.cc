@@ -10,42 +10,45 @@ namespace millrace::pipeline {
 StageBuffers::StageBuffers(const Stage& stage, bool by_pattern)
     : stage_(stage), any_(!stage.buffers().empty()), by_pattern_(by_pattern) {}
 
-Tensors StageBuffers::First(Forward forward) {
-  if (!any_) return forward();
-  if (by_pattern_) return Gather(forward);
-  Tensors outputs;
-  Move([&] { outputs = forward(); });
-  return outputs;
+StageBuffers::FirstForward::FirstForward(StageBuffers& buffers) : buffers_(buffers) {
+  if (!buffers.any_) return;
+  if (!buffers.by_pattern_) {
+    buffers.BeginUpdate();
+    return;
+  }
+  found_ = buffers.buffers();
+  values_.Take(found_);
+  gathering_.emplace(buffers.statistics_, found_);
 }
 
-Tensors StageBuffers::Gather(Forward forward) {
-  const std::vector<at::Tensor> before = buffers();
-  const TensorSnapshot found(before);
-  Tensors outputs;
-  {
-    const BatchStatistics::Gathering gathering(statistics_, before);
-    outputs = forward();
+void StageBuffers::FirstForward::Finish() {
+  if (!buffers_.any_) return;
+  if (!buffers_.by_pattern_) {
+    buffers_.EndUpdate();
+    return;
   }
-  to_commit_ = TensorSnapshot(buffers());
-  moved_ = true;
-  found.Restore(buffers());
-  return outputs;
+  gathering_.reset();
+  buffers_.to_commit_ = TensorSnapshot(buffers_.buffers());
+  buffers_.moved_ = true;
+  values_.Restore(buffers_.buffers());
 }
 
 void StageBuffers::Commit() {
   if (!std::exchange(moved_, false)) return;
-  Move([&] {
-    to_commit_.Restore(buffers());
-    statistics_.Commit();
-  });
+  BeginUpdate();
+  to_commit_.Restore(buffers());
+  statistics_.Commit();
+  EndUpdate();
 }
 
-void StageBuffers::Move(absl::FunctionRef<void()> by) {
-  const std::vector<at::Tensor> found = buffers();
-  before_.Take(found);
-  by();
+void StageBuffers::BeginUpdate() {
+  found_ = buffers();
+  before_.Take(found_);
+}
+
+void StageBuffers::EndUpdate() {
   const std::vector<at::Tensor> moved = buffers();
-  replaced_ = replaced_ || !std::ranges::equal(found, moved, [](const auto& a, const auto& b) {
+  replaced_ = replaced_ || !std::ranges::equal(found_, moved, [](const auto& a, const auto& b) {
                 return a.is_alias_of(b);
               });
   if (!moved.front().device().is_cpu()) {

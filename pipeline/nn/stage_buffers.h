@@ -2,11 +2,11 @@
 // normalization. Each sample updates them once, even if its forward runs twice.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
-#include "absl/functional/function_ref.h"
 #include "pipeline/nn/batch_statistics.h"
 #include "pipeline/nn/stage.h"
 #include "pipeline/nn/tensor_snapshot.h"
@@ -16,17 +16,30 @@ namespace millrace::pipeline {
 /// The buffers of one stage. Not thread-safe.
 class StageBuffers {
  public:
-  using Forward = absl::FunctionRef<Tensors()>;
-
   /// `by_pattern`: the buffers change only in Commit(), once for all samples before it. The
   /// forwards and backwards of these samples all read the buffers as the first one found them.
   /// Running averages of batch normalizations become those of one batch over all samples; other
   /// buffers become those of the last sample. REQUIRES: `stage` outlives this object.
   StageBuffers(const Stage& stage, bool by_pattern);
 
-  /// Runs a sample's forward, which updates the buffers now or in Commit(). If that would make a
-  /// value that is not finite, the buffers stay unchanged.
-  [[nodiscard]] Tensors First(Forward forward);
+  /// The scope of a sample's first forward. Finish() updates the buffers, or leaves that to
+  /// Commit(). If that would make a value that is not finite, the buffers stay unchanged.
+  class FirstForward {
+   public:
+    explicit FirstForward(StageBuffers& buffers);
+    /// Call it after the forward.
+    void Finish();
+
+    FirstForward(const FirstForward&) = delete;
+    FirstForward& operator=(const FirstForward&) = delete;
+
+   private:
+    StageBuffers& buffers_;
+    // By pattern: the buffers before the forward.
+    std::vector<at::Tensor> found_;
+    TensorSnapshot values_;
+    std::optional<BatchStatistics::Gathering> gathering_;
+  };
   void Commit();
 
   /// Whether every forward updates the buffers at once and in their own memory, if there are any.
@@ -50,8 +63,8 @@ class StageBuffers {
  private:
   // Read each time: a forward may replace a buffer by another tensor.
   [[nodiscard]] std::vector<at::Tensor> buffers() const { return stage_.buffers(); }
-  [[nodiscard]] Tensors Gather(Forward forward);
-  void Move(absl::FunctionRef<void()> by);
+  void BeginUpdate();
+  void EndUpdate();
 
   const Stage& stage_;
   const bool any_;
@@ -61,7 +74,9 @@ class StageBuffers {
   bool replaced_ = false;  // A forward replaced a buffer by another tensor.
   TensorSnapshot to_commit_;
   BatchStatistics statistics_;
-  TensorSnapshot before_;  // The values before the update.
+  // Before the update: the tensors and their values.
+  std::vector<at::Tensor> found_;
+  TensorSnapshot before_;
 };
 
 }  // namespace millrace::pipeline

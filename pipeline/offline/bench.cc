@@ -17,7 +17,7 @@
 #include "pipeline/offline/bench_contender.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/schedules/schedules.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 #include "pipeline/stages/staged_network.h"
 
 namespace millrace::pipeline {
@@ -44,7 +44,7 @@ absl::Status CheckSchedule(const std::string& name) {
 }
 
 absl::StatusOr<at::Device> DeviceOf(const BenchOptions& options) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed({options.device}));
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, FindDevices({options.device}));
   return devices.front();
 }
 

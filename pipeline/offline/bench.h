@@ -29,7 +29,7 @@ struct BenchOptions {
   OptimizerOptions optimizer = {.learning_rate = 1e-5};
   /// Called with the number of completed turns and the number of all turns. May be empty.
   std::function<void(std::int64_t done, std::int64_t all)> on_turn = {};
-  /// The device of all contenders: "cpu", or a GPU in the format of DevicesNamed().
+  /// The device of all contenders: "cpu", or a GPU in the format of FindDevices().
   std::string device = "cpu";
 };
 
@@ -54,7 +54,7 @@ struct BenchRow {
 /// One row for each combination, network by network, the baselines first. The first row of each
 /// network is its baseline for comparison. On a GPU, each combination appears twice: with single
 /// kernels, and captured. `report` is called with each step. Before any measurement it fails with
-/// INVALID_ARGUMENT, saying what is allowed, and as DevicesNamed() does; later it fails with the
+/// INVALID_ARGUMENT, saying what is allowed, and as FindDevices() does; later it fails with the
 /// cause. Changes LibTorch's number of threads for the calling thread.
 [[nodiscard]] absl::StatusOr<std::vector<BenchRow>> RunBench(
     const BenchOptions& options, const std::function<void(const std::string&)>& report);

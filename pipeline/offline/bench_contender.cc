@@ -19,7 +19,7 @@
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/engine/engine.h"
 #include "pipeline/nn/stage.h"
-#include "pipeline/stages/captured_stage.h"
+#include "pipeline/stages/graphed_stage.h"
 #include "pipeline/stages/staged_network.h"
 
 namespace millrace::pipeline {
@@ -40,7 +40,7 @@ class SequentialContender final : public BenchContender {
 
   absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
     at::set_num_threads(threads_);
-    ResetMostInUse(device_);
+    ResetPeakBytes(device_);
     TurnLog log;
     for (int i = 0; i < kWarmUp + count; ++i) {
       log.Admitted();
@@ -52,7 +52,7 @@ class SequentialContender final : public BenchContender {
       optimizer_->Step();
     }
     BenchTurn turn = log.Figures(kWarmUp, count, /*devices=*/0);
-    turn.gpu_bytes = MostInUse(device_);
+    turn.gpu_bytes = PeakBytes(device_);
     return turn;
   }
 
@@ -122,15 +122,16 @@ class StagedContender final : public BenchContender {
                   .cuts = std::move(options.cuts),
                   .devices = {options.device},
                   .plan = plan_,
-                  .judge = LastJudge(),
-                  .local_judge = SmallOutputs(),
+                  .loss = std::make_unique<FunctionLoss>(
+                      LossOf, [this](const StageOutput&, const LossValue&) { OnPredicted(); }),
+                  .local_loss = std::make_unique<FunctionLoss>(LossOf),
                   .optimizer = options.optimizer,
                   .captures = options.captures}) {}
 
   // The engine exists for one turn. Drained, it frees the machine for the next contender.
   absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
     log_ = std::make_unique<TurnLog>();
-    ResetMostInUse(device_);
+    ResetPeakBytes(device_);
     MILLRACE_ASSIGN_OR_RETURN(
         const auto engine,
         Engine::Start({.plan = plan_,
@@ -157,7 +158,7 @@ class StagedContender final : public BenchContender {
     BenchTurn turn = log_->Figures(first, counted,
                                    device_.is_cpu() ? static_cast<int>(plan_.devices.size()) : 0);
     if (watched > 0) turn.idle = IdleOfGpu(watched);
-    turn.gpu_bytes = MostInUse(device_);
+    turn.gpu_bytes = PeakBytes(device_);
     if (captures_) turn.why_not_captured = WhyNotCaptured();
     // Frees the memory of captured graphs for the next contender.
     network_.Switch(plan_, 0);
@@ -165,11 +166,11 @@ class StagedContender final : public BenchContender {
   }
 
  private:
-  // Samples until every lane has captured its forward and backward.
+  // Samples until every slot has captured its forward and backward.
   [[nodiscard]] std::int64_t UntilCaptured() const {
     if (device_.is_cpu()) return 0;
     return 2 *
-           (std::int64_t{CapturedStage::kWarmUps} * plan_.samples_per_pattern + LaneCount(plan_));
+           (std::int64_t{GraphedStage::kWarmUps} * plan_.samples_per_pattern + SlotCount(plan_));
   }
 
   [[nodiscard]] std::string WhyNotCaptured() const {
@@ -204,17 +205,10 @@ class StagedContender final : public BenchContender {
     return worked;
   }
 
-  static Judge SmallOutputs() {
-    return Minimising([](const Judgement& made) { return BenchLoss(made.output); });
-  }
-  Judge LastJudge() {
-    Judge judge = SmallOutputs();
-    judge.decide = [this](const Judgement&, const Measured&) {
-      AwaitStream(device_);
-      log_->Predicted();
-      return true;
-    };
-    return judge;
+  static at::Tensor LossOf(const StageOutput& output) { return BenchLoss(output.output); }
+  void OnPredicted() {
+    AwaitStream(device_);
+    log_->Predicted();
   }
 
   const LayerChain chain_;

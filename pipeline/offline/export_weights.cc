@@ -48,7 +48,7 @@ std::string NameOf(const ExportOptions& options) {
   return options.labels->model.empty() ? options.labels->network : options.labels->model;
 }
 
-absl::StatusOr<OpenedNetwork> Open(const ExportOptions& options) {
+absl::StatusOr<NetworkWithState> Open(const ExportOptions& options) {
   if (options.labels) return OpenLabelNetwork(options.learner, *options.labels);
   return OpenFlowNetwork({.name = options.network}, kTriedWidth, kTriedHeight);
 }
@@ -80,7 +80,7 @@ absl::StatusOr<ExportSummary> ExportWeights(const ExportOptions& options) {
     MILLRACE_RETURN_IF_ERROR(FlowNetworkInputOf(options.network).status());
   }
   MILLRACE_RETURN_IF_ERROR(Check(options));
-  MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork opened, Open(options));
+  MILLRACE_ASSIGN_OR_RETURN(NetworkWithState opened, Open(options));
   MILLRACE_ASSIGN_OR_RETURN(std::string source, Load(options, opened.chain));
   const bool for_pytorch = absl::EndsWith(options.output, ".pt");
   MILLRACE_RETURN_IF_ERROR(for_pytorch ? WriteTensors(options.output, opened.state)

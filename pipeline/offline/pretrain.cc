@@ -111,7 +111,7 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
   MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
   const OneThread one_thread;
   MILLRACE_ASSIGN_OR_RETURN(
-      const OpenedNetwork opened,
+      const NetworkWithState opened,
       OpenFlowNetwork(
           {.name = options.network, .seed = options.seed, .pairs = PairsJudged(options.loss)},
           options.width, options.height));

@@ -1,6 +1,7 @@
 #include "pipeline/offline/replay.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -56,26 +57,25 @@ class Replaying {
   }
 
   absl::StatusOr<ReplaySummary> Run(const Phases& phases) {
-    const Judge by_target = Minimising(
-        [this](const Judgement& made) { return loss_(made.output, samples_.target(made.sample)); },
-        /*of_tensors_alone=*/false);
-    Judge last = by_target;
-    last.decide = [this](const Judgement& made, const Measured& measured) {
-      Note(made, measured);
-      return true;
+    const auto objective = [this](const StageOutput& output) {
+      return loss_(output.output, samples_.target(output.sample));
     };
-    MILLRACE_ASSIGN_OR_RETURN(const auto run,
-                              NetworkRun::Start({.network = {.chain = network_.chain,
-                                                             .cuts = cuts_,
-                                                             .plan = phases.front().plan,
-                                                             .judge = std::move(last),
-                                                             .local_judge = by_target,
-                                                             .optimizer = options_.optimizer,
-                                                             .learning_rates = {},
-                                                             .seed = options_.seed},
-                                                 .phases = phases,
-                                                 .threads_per_stage = options_.threads_per_stage,
-                                                 .recorder = options_.recorder}));
+    MILLRACE_ASSIGN_OR_RETURN(
+        const auto run,
+        NetworkRun::Start(
+            {.network = {.chain = network_.chain,
+                         .cuts = cuts_,
+                         .plan = phases.front().plan,
+                         .loss = std::make_unique<FunctionLoss>(
+                             objective, [this](const StageOutput& output,
+                                               const LossValue& value) { Record(output, value); }),
+                         .local_loss = std::make_unique<FunctionLoss>(objective),
+                         .optimizer = options_.optimizer,
+                         .learning_rates = {},
+                         .seed = options_.seed},
+             .phases = phases,
+             .threads_per_stage = options_.threads_per_stage,
+             .recorder = options_.recorder}));
     for (std::int64_t i = 0; i < samples_.count(); ++i) {
       MILLRACE_RETURN_IF_ERROR(run->Admit([&] { return samples_.input(i); }).status());
     }
@@ -105,9 +105,9 @@ class Replaying {
   }
 
   // On the last stage's thread. Each sample has its own element.
-  void Note(const Judgement& made, const Measured& measured) {
-    outputs_[made.sample] = made.output.detach();
-    losses_.data_ptr<float>()[made.sample] = measured.objective.item<float>();
+  void Record(const StageOutput& output, const LossValue& value) {
+    outputs_[output.sample] = output.output.detach();
+    losses_.data_ptr<float>()[output.sample] = value.objective.item<float>();
   }
 
   const ReplayOptions& options_;

@@ -14,7 +14,7 @@
 namespace millrace::pipeline::by_operators {
 namespace {
 
-at::Tensor Normalized(const at::Tensor& features) {
+at::Tensor Normalize(const at::Tensor& features) {
   return features * (features.square().sum(1, /*keepdim=*/true) + 1e-6).rsqrt();
 }
 
@@ -42,7 +42,7 @@ at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight, const at:
 }
 
 at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, PicturePairs pairs) {
-  const at::Tensor normal = Normalized(features);
+  const at::Tensor normal = Normalize(features);
   const at::Tensor to = ToPictures(normal, pairs);
   const at::Tensor seen = flow.defined() ? LookUp(to, LookUpGrid(flow)) : to;
   std::vector<at::Tensor> parts = {kMatchGain * ShiftedProducts(FromPictures(normal, pairs), seen),

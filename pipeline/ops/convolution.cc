@@ -18,7 +18,7 @@ namespace {
 
 using kernels::kSide;
 using kernels::kTaps;
-using kernels::Padded;
+using kernels::PaddedCount;
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast;
 
@@ -75,7 +75,7 @@ void Transpose(const Transposition& shape, const Move& move) {
 
 // [tap][inputs][padded outputs], from [outputs][tap][inputs].
 at::Tensor ForwardWeights(const Shape& shape, const at::Tensor& weight) {
-  const std::int64_t padded = Padded(shape.outputs);
+  const std::int64_t padded = PaddedCount(shape.outputs);
   at::Tensor packed = padded == shape.outputs
                           ? at::empty({kTaps * shape.inputs * padded}, weight.options())
                           : at::zeros({kTaps * shape.inputs * padded}, weight.options());
@@ -89,7 +89,7 @@ at::Tensor ForwardWeights(const Shape& shape, const at::Tensor& weight) {
 // [tap][outputs][padded inputs], taps from the last to the first: the order of the results that a
 // pixel reached.
 at::Tensor BackwardWeights(const Shape& shape, const at::Tensor& weight) {
-  const std::int64_t padded = Padded(shape.inputs);
+  const std::int64_t padded = PaddedCount(shape.inputs);
   at::Tensor packed = at::zeros({kTaps * shape.outputs * padded}, weight.options());
   const float* from = weight.const_data_ptr<float>();
   float* to = packed.mutable_data_ptr<float>();
@@ -103,7 +103,7 @@ at::Tensor BackwardWeights(const Shape& shape, const at::Tensor& weight) {
 }
 
 at::Tensor PaddedBias(const Shape& shape, const at::Tensor& bias) {
-  at::Tensor padded = at::zeros({Padded(shape.outputs)}, bias.options());
+  at::Tensor padded = at::zeros({PaddedCount(shape.outputs)}, bias.options());
   padded.narrow(0, 0, shape.outputs).copy_(bias);
   return padded;
 }
@@ -111,7 +111,7 @@ at::Tensor PaddedBias(const Shape& shape, const at::Tensor& bias) {
 void Forward(const Shape& shape, const at::Tensor& input, const kernels::GatheredRow& common,
              const float* weights) {
   const float* const pixels = input.const_data_ptr<float>();
-  const std::int64_t of_tap = shape.inputs * Padded(shape.outputs);
+  const std::int64_t of_tap = shape.inputs * PaddedCount(shape.outputs);
   ForEachRow(shape.samples, shape.out_height, [&](std::int64_t n, std::int64_t y) {
     kernels::GatheredRow row = common;
     row.results += (n * shape.out_height + y) * shape.out_width * shape.outputs;
@@ -132,22 +132,24 @@ void Forward(const Shape& shape, const at::Tensor& input, const kernels::Gathere
 // The result's pixels that an input pixel reached, in one dimension of the window. Tap k of pixel x
 // belongs to result (x + 1 - k) / stride, if that is an integer. Pixels with the same remainder by
 // the stride have the same taps.
-bool Reached(std::int64_t x, std::int64_t tap, std::int64_t stride) {
+bool IsReached(std::int64_t x, std::int64_t tap, std::int64_t stride) {
   return (x + 1 - tap + stride) % stride == 0;
 }
 
 // Division by the stride, rounded down; the dividend may be -1.
-std::int64_t Halved(std::int64_t x, std::int64_t stride) { return (x + stride) / stride - 1; }
+std::int64_t DivideByStride(std::int64_t x, std::int64_t stride) {
+  return (x + stride) / stride - 1;
+}
 
 void BackwardRow(const Shape& shape, const float* gradients, const float* weights, std::int64_t y,
                  kernels::GatheredRow row) {
-  const std::int64_t of_tap = shape.outputs * Padded(shape.inputs);
+  const std::int64_t of_tap = shape.outputs * PaddedCount(shape.inputs);
   float* const begin = row.results;
   for (std::int64_t x = 0; x < std::min(shape.stride, shape.width); ++x) {
     row.tap_count = 0;
     for (int ky = 0; ky < kSide; ++ky) {
-      const std::int64_t from = Halved(y + 1 - ky, shape.stride);
-      if (!Reached(y, ky, shape.stride) || from < 0 || from >= shape.out_height) continue;
+      const std::int64_t from = DivideByStride(y + 1 - ky, shape.stride);
+      if (!IsReached(y, ky, shape.stride) || from < 0 || from >= shape.out_height) continue;
       const float* const source = gradients + from * shape.out_width * row.source_stride;
       const float* const last = weights + (kTaps - 1 - ky * kSide) * of_tap;
       if (shape.stride == 1 && row.source_stride == row.source_channels) {
@@ -159,10 +161,10 @@ void BackwardRow(const Shape& shape, const float* gradients, const float* weight
         continue;
       }
       for (int kx = 0; kx < kSide; ++kx) {
-        if (!Reached(x, kx, shape.stride)) continue;
+        if (!IsReached(x, kx, shape.stride)) continue;
         row.taps[row.tap_count++] = {.row = source,
                                      .weights = last - kx * of_tap,
-                                     .first = Halved(x + 1 - kx, shape.stride),
+                                     .first = DivideByStride(x + 1 - kx, shape.stride),
                                      .step = 1,
                                      .span = 1};
       }
@@ -179,7 +181,7 @@ at::Tensor ToInput(const Shape& shape, const at::Tensor& gradients, const at::Te
                                 weight.options(), kLayout);
   const kernels::GatheredRow common{.source_width = shape.out_width,
                                     .source_channels = shape.outputs,
-                                    .source_stride = Padded(shape.outputs),
+                                    .source_stride = PaddedCount(shape.outputs),
                                     .results = result.mutable_data_ptr<float>(),
                                     .channels = shape.inputs,
                                     .stride = shape.stride * shape.inputs};
@@ -210,7 +212,7 @@ void WeighTap(const Shape& shape, const float* pixels, std::int64_t tap, kernels
 
 at::Tensor ToWeight(const Shape& shape, const at::Tensor& input, const at::Tensor& gradients,
                     const at::Tensor& weight) {
-  const std::int64_t padded = Padded(shape.outputs);
+  const std::int64_t padded = PaddedCount(shape.outputs);
   const at::Tensor sums = at::zeros({kTaps * shape.inputs * padded}, weight.options());
   const kernels::WeighedRow common{.step = shape.stride * shape.inputs,
                                    .pixel_channels = shape.inputs,
@@ -241,17 +243,18 @@ at::Tensor ToWeight(const Shape& shape, const at::Tensor& input, const at::Tenso
 }
 
 // The gradients before the ReLU, padded, and the bias's gradient.
-struct Masked {
+struct MaskedGradients {
   at::Tensor gradients;
   at::Tensor to_bias;
 };
 
-Masked Mask(const Shape& shape, const at::Tensor& gradients, const at::Tensor& results,
-            double slope) {
+MaskedGradients Mask(const Shape& shape, const at::Tensor& gradients, const at::Tensor& results,
+                     double slope) {
   const std::int64_t rows = shape.samples * shape.out_height;
-  const std::int64_t padded = Padded(shape.outputs);
-  Masked masked{.gradients = at::empty({rows * shape.out_width * padded}, results.options()),
-                .to_bias = at::zeros({shape.outputs}, results.options())};
+  const std::int64_t padded = PaddedCount(shape.outputs);
+  MaskedGradients masked{
+      .gradients = at::empty({rows * shape.out_width * padded}, results.options()),
+      .to_bias = at::zeros({shape.outputs}, results.options())};
   const at::Tensor of_row = at::empty({shape.outputs}, results.options());
   float* const row_sums = of_row.mutable_data_ptr<float>();
   float* const sums = masked.to_bias.mutable_data_ptr<float>();
@@ -306,8 +309,8 @@ class Convolution : public torch::autograd::Function<Convolution> {
     const at::Tensor& pixels = saved[0];
     const at::Tensor weight = saved[1].contiguous(kLayout);
     const Shape shape(pixels, weight, context->saved_data["stride"].toInt());
-    const Masked masked = Mask(shape, gradients[0].contiguous(kLayout), saved[2],
-                               context->saved_data["slope"].toDouble());
+    const MaskedGradients masked = Mask(shape, gradients[0].contiguous(kLayout), saved[2],
+                                        context->saved_data["slope"].toDouble());
     at::Tensor to_input;
     if (context->needs_input_grad(0)) to_input = ToInput(shape, masked.gradients, weight);
     return {to_input, ToWeight(shape, pixels, masked.gradients, weight), masked.to_bias,
@@ -321,7 +324,7 @@ at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight, const at:
                     const ConvolutionOptions& options) {
   MILLRACE_CHECK(input.dim() == 4 && input.size(1) == weight.size(1));
   MILLRACE_CHECK(weight.size(2) == kSide && weight.size(3) == kSide);
-  MILLRACE_CHECK(std::max(weight.size(0), weight.size(1)) <= kernels::kMostChannels);
+  MILLRACE_CHECK(std::max(weight.size(0), weight.size(1)) <= kernels::kMaxChannels);
   MILLRACE_CHECK((options.stride == 1 || options.stride == 2) && options.slope > 0);
   if (!input.device().is_cpu()) {
     return by_operators::Convolve(input, weight, bias, options.stride, options.slope);

@@ -9,7 +9,7 @@ namespace millrace::pipeline {
 inline constexpr double kCharbonnierEpsilon = 1e-3;
 inline constexpr double kEdgeSharpness = 10;
 /// The minimum loss of no motion. It replaces the divisor where the two pictures are equal.
-inline constexpr double kLeastAtRest = 1e-3;
+inline constexpr double kMinAtRest = 1e-3;
 
 /// sqrt(d^2 + 0.001^2) of every difference: the generalised Charbonnier penalty with exponent 1/2.
 [[nodiscard]] at::Tensor Charbonnier(const at::Tensor& difference);

@@ -20,7 +20,7 @@ namespace millrace::pipeline {
 namespace {
 
 using kernels::kPadding;
-using kernels::Padded;
+using kernels::PaddedCount;
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast;
 // Each factor of a product is longer by this factor than a unit vector.
@@ -36,15 +36,15 @@ struct Shape {
 
   [[nodiscard]] std::int64_t samples() const { return PairCount(pairs); }
   [[nodiscard]] std::int64_t pixels() const { return height * width; }
-  [[nodiscard]] std::int64_t padded() const { return Padded(channels); }
+  [[nodiscard]] std::int64_t padded() const { return PaddedCount(channels); }
   /// Floats per pixel of the result.
   [[nodiscard]] std::int64_t stride() const {
     return kMatchChannels + channels + (has_flow ? kFlowChannels : 0);
   }
   // Widths of channel-major rows; see ComparedRow.
-  [[nodiscard]] std::int64_t first_width() const { return Padded(width); }
+  [[nodiscard]] std::int64_t first_width() const { return PaddedCount(width); }
   [[nodiscard]] std::int64_t second_width() const {
-    return Padded(width + kPadding + 2 * kMatchRadius + 8);
+    return PaddedCount(width + kPadding + 2 * kMatchRadius + 8);
   }
 };
 
@@ -64,7 +64,7 @@ struct Sample {
   float* seen = nullptr;        // [pixels][padded].
 };
 
-kernels::WarpedRow Warped(const Shape& shape, const Sample& sample, std::int64_t y) {
+kernels::WarpedRow RowToWarp(const Shape& shape, const Sample& sample, std::int64_t y) {
   return {.map = sample.to,
           .height = shape.height,
           .width = shape.width,
@@ -79,7 +79,8 @@ void See(const Shape& shape, const Sample& sample) {
     std::copy_n(sample.to, shape.pixels() * shape.padded(), sample.seen);
     return;
   }
-  ForEachRow(shape.height, [&](std::int64_t y) { kernels::Best().warp(Warped(shape, sample, y)); });
+  ForEachRow(shape.height,
+             [&](std::int64_t y) { kernels::Best().warp(RowToWarp(shape, sample, y)); });
 }
 
 // [channels][width] from [width][padded channels].
@@ -140,7 +141,7 @@ struct Gradients {
   float* flow = nullptr;
 };
 
-void Spread(const Shape& shape, const Sample& sample, const Gradients& gradients) {
+void SpreadGradients(const Shape& shape, const Sample& sample, const Gradients& gradients) {
   ForEachRow(shape.height, [&](std::int64_t y) {
     const std::int64_t row = y * shape.width * shape.padded();
     kernels::SpreadRow spread{.factors = gradients.results,
@@ -170,12 +171,12 @@ void GoBack(const Shape& shape, const Sample& sample, const Gradients& gradients
       gradients.flow[i * kFlowChannels + c] = from[shape.channels + c];
     }
   }
-  Spread(shape, sample, gradients);
+  SpreadGradients(shape, sample, gradients);
   // Rows of `seen` share pixels of the map, so one thread must do all of them.
   for (std::int64_t y = 0; y < shape.height; ++y) {
     const std::int64_t row = y * shape.width * shape.padded();
     if (shape.has_flow) {
-      kernels::Best().warp_back(Warped(shape, sample, y), gradients.seen + row, gradients.to,
+      kernels::Best().warp_back(RowToWarp(shape, sample, y), gradients.seen + row, gradients.to,
                                 gradients.flow + y * shape.width * kFlowChannels);
     } else {
       for (std::int64_t i = 0; i < shape.width * shape.padded(); ++i) {
@@ -284,9 +285,9 @@ at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, PicturePair
   MILLRACE_CHECK(!flow.defined() ||
                  (flow.size(0) == PairCount(pairs) && flow.size(1) == kFlowChannels &&
                   flow.size(2) == features.size(2) && flow.size(3) == features.size(3)));
-  const std::int64_t most_numbers = features.size(0) * features.size(2) * features.size(3) *
-                                    (kMatchChannels + features.size(1) + kFlowChannels);
-  if (gpu::HasKernels(features.device(), most_numbers)) return gpu::Match(features, flow, pairs);
+  const std::int64_t max_numbers = features.size(0) * features.size(2) * features.size(3) *
+                                   (kMatchChannels + features.size(1) + kFlowChannels);
+  if (gpu::HasKernels(features.device(), max_numbers)) return gpu::Match(features, flow, pairs);
   if (!features.device().is_cpu()) return by_operators::Match(features, flow, pairs);
   MILLRACE_CHECK(features.scalar_type() == at::kFloat);
   return MatchFunction::apply(

@@ -49,7 +49,7 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
                          .features = In(features),
                          .normal = Out(normal),
                          .inverse = Out(inverse),
-                         .least_square = kernels::kLeastSquaredLength},
+                         .min_square = kernels::kMinSquaredLength},
            inverse.numel(), device);
     const at::Tensor seen = See(shape, normal, flow, pairs);
     at::Tensor result =

@@ -52,7 +52,7 @@ template <typename T>
 using Directions = c10::SmallVector<Direction<T>, 2>;
 
 struct Sums {
-  double judged = 0;  // Hidden or outside pixels cost as much as no motion.
+  double photometric = 0;  // Hidden or outside pixels cost as much as no motion.
   double inside = 0;
 };
 
@@ -114,7 +114,7 @@ T Explain(const Shape& shape, const Direction<T>& direction, std::int64_t pixel,
 }
 
 template <typename T>
-T AtRest(const Shape& shape, const Direction<T>& direction, std::int64_t pixel) {
+T CostAtRest(const Shape& shape, const Direction<T>& direction, std::int64_t pixel) {
   T cost = 0;
   for (std::int64_t i = pixel; i < shape.channels * shape.pixels(); i += shape.pixels()) {
     cost += Penalty(direction.from[i] - direction.to[i]);
@@ -123,22 +123,22 @@ T AtRest(const Shape& shape, const Direction<T>& direction, std::int64_t pixel) 
 }
 
 template <typename T>
-Sums Judge(const Shape& shape, const Direction<T>& direction, T weight) {
+Sums SumCosts(const Shape& shape, const Direction<T>& direction, T weight) {
   Sums sums;
-  const T most_x = static_cast<T>(shape.width - 1);
-  const T most_y = static_cast<T>(shape.height - 1);
+  const T max_x = static_cast<T>(shape.width - 1);
+  const T max_y = static_cast<T>(shape.height - 1);
   for (std::int64_t row = 0; row < shape.height; ++row) {
     for (std::int64_t column = 0; column < shape.width; ++column) {
       const std::int64_t pixel = row * shape.width + column;
       const T x = static_cast<T>(column) + direction.flow[pixel];
       const T y = static_cast<T>(row) + direction.flow[shape.pixels() + pixel];
-      const bool inside = x >= 0 && x <= most_x && y >= 0 && y <= most_y;
-      const bool judged = inside && (direction.visible == nullptr || direction.visible[pixel]);
-      const T cost =
-          inside ? Explain(shape, direction, pixel, Between<T>(shape, x, y), judged ? weight : T(0))
-                 : AtRest(shape, direction, pixel);
+      const bool inside = x >= 0 && x <= max_x && y >= 0 && y <= max_y;
+      const bool visible = inside && (direction.visible == nullptr || direction.visible[pixel]);
+      const T cost = inside ? Explain(shape, direction, pixel, Between<T>(shape, x, y),
+                                      visible ? weight : T(0))
+                            : CostAtRest(shape, direction, pixel);
       sums.inside += cost;
-      sums.judged += judged || !inside ? cost : AtRest(shape, direction, pixel);
+      sums.photometric += visible || !inside ? cost : CostAtRest(shape, direction, pixel);
     }
   }
   return sums;
@@ -209,7 +209,8 @@ double RoughnessAlong(const Shape& shape, const Directions<T>& directions, const
 
 /// Fills `figures` and returns the objective. REQUIRES: the gradients are zero.
 template <typename T>
-double Judge(const Shape& shape, const Directions<T>& directions, double smoothness, T* figures) {
+double ComputeLoss(const Shape& shape, const Directions<T>& directions, double smoothness,
+                   T* figures) {
   const double of_one = shape.values() / static_cast<double>(shape.samples);
   double at_rest = 0;
   for (const Direction<T>& direction : directions) {
@@ -217,20 +218,20 @@ double Judge(const Shape& shape, const Directions<T>& directions, double smoothn
     if (&direction == directions.data()) figures[kNoMotion] = static_cast<T>(sum / of_one);
     at_rest += sum;
   }
-  const double scale = 1 / std::max(at_rest / shape.values(), kLeastAtRest);
-  double judged = 0;
+  const double scale = 1 / std::max(at_rest / shape.values(), kMinAtRest);
+  double photometric = 0;
   for (const Direction<T>& direction : directions) {
-    const Sums sums = Judge(shape, direction, static_cast<T>(scale / shape.values()));
+    const Sums sums = SumCosts(shape, direction, static_cast<T>(scale / shape.values()));
     if (&direction == directions.data()) figures[kScore] = static_cast<T>(sums.inside / of_one);
-    judged += sums.judged;
+    photometric += sums.photometric;
   }
   const double roughness =
       RoughnessAlong<T>(shape, directions, {shape.width, shape.height - 1, shape.width},
                         smoothness) +
       RoughnessAlong<T>(shape, directions, {1, shape.height, shape.width - 1}, smoothness);
-  figures[kPhotometric] = static_cast<T>(judged / shape.values());
+  figures[kPhotometric] = static_cast<T>(photometric / shape.values());
   figures[kRoughness] = static_cast<T>(roughness);
-  return judged / shape.values() * scale + smoothness * roughness;
+  return photometric / shape.values() * scale + smoothness * roughness;
 }
 
 class Relative : public torch::autograd::Function<Relative> {
@@ -259,7 +260,7 @@ class Relative : public torch::autograd::Function<Relative> {
              .gradient = gradient.mutable_data_ptr<scalar_t>() + i * 2 * shape.pixels()});
       }
       *objective.mutable_data_ptr<scalar_t>() = static_cast<scalar_t>(
-          Judge(shape, directions, smoothness, figures.mutable_data_ptr<scalar_t>()));
+          ComputeLoss(shape, directions, smoothness, figures.mutable_data_ptr<scalar_t>()));
     });
     context->save_for_backward({gradient});
     context->mark_non_differentiable({figures});

@@ -25,7 +25,7 @@ LossShape ShapeOf(const at::Tensor& pictures, const at::Tensor& flow, double smo
           .smoothness = static_cast<float>(smoothness),
           .square = static_cast<float>(kCharbonnierEpsilon * kCharbonnierEpsilon),
           .sharpness = static_cast<float>(kEdgeSharpness),
-          .least_at_rest = static_cast<float>(kLeastAtRest)};
+          .min_at_rest = static_cast<float>(kMinAtRest)};
 }
 
 float* Row(const at::Tensor& rows, std::int64_t i) {

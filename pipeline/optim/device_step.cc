@@ -25,7 +25,7 @@ DeviceStep::DeviceStep(at::Device device)
       is_refused_(at::zeros({}, at::TensorOptions(device).dtype(at::kBool))),
       refusals_(at::zeros({}, at::TensorOptions(device).dtype(at::kLong))) {}
 
-void DeviceStep::Judge(const std::vector<at::Tensor>& gradients,
+void DeviceStep::Check(const std::vector<at::Tensor>& gradients,
                        const std::vector<at::Tensor>& values, int exponent) {
   const double limit = std::ldexp(1.0, exponent);
   is_refused_.copy_(

@@ -20,7 +20,7 @@ class DeviceStep {
 
   /// Refuses the current step if a value is NaN or not below 2^`exponent`, and counts the refusal.
   /// REQUIRES: neither list is empty.
-  void Judge(const std::vector<at::Tensor>& gradients, const std::vector<at::Tensor>& values,
+  void Check(const std::vector<at::Tensor>& gradients, const std::vector<at::Tensor>& values,
              int exponent);
   /// 1 if the current step is refused, otherwise 0: `found_inf` of LibTorch's fused kernels.
   [[nodiscard]] const at::Tensor& refused() const { return refused_; }

@@ -141,7 +141,7 @@ void Optimizer::StepOnDevice() {
   const at::NoGradGuard no_graph;
   Gather();
   if (batch_.gradients.empty()) return;
-  device_->Judge(batch_.gradients, batch_.values, kMaxExponent);
+  device_->Check(batch_.gradients, batch_.values, kMaxExponent);
   if (options_.clip_norm > 0) ClipOnDevice(batch_.gradients, options_.clip_norm);
   ApplyOnDevice(batch_, *device_);
   at::_foreach_zero_(batch_.gradients);

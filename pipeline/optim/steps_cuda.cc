@@ -19,11 +19,11 @@ bool HasSteps(const StepLists& lists) {
 
 void LaunchSteps(const StepLists& lists, const DeviceStep& step, double weight_decay,
                  absl::FunctionRef<Body(const StepTensors&)> body) {
-  for (std::size_t first = 0; first < lists.values.size(); first += StepTensors::kMost) {
+  for (std::size_t first = 0; first < lists.values.size(); first += StepTensors::kMaxTensors) {
     StepTensors tensors{.rate = step.rate().const_data_ptr<float>(),
                         .refused = step.refused().const_data_ptr<float>(),
                         .weight_decay = static_cast<float>(weight_decay)};
-    const std::size_t end = std::min(first + StepTensors::kMost, lists.values.size());
+    const std::size_t end = std::min(first + StepTensors::kMaxTensors, lists.values.size());
     std::int64_t elements = 0;
     for (std::size_t i = first; i < end; ++i) {
       elements += lists.values[i].numel();

@@ -25,7 +25,7 @@
 #include "pipeline/planner/partition.h"
 #include "pipeline/planner/plan_memory.h"
 #include "pipeline/schedules/schedules.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -205,7 +205,7 @@ absl::StatusOr<Layers> LayersOf(LearnerOptions options, const LabelTaskOptions& 
                                 const std::stop_token& stop) {
   if (task.model.empty()) return DescribeLabelNetwork(options, task);
   options.weights.clear();
-  MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(options, task));
+  MILLRACE_ASSIGN_OR_RETURN(const NetworkWithState opened, OpenLabelNetwork(options, task));
   std::vector<std::int64_t> shape = SampleShape(options, task);
   shape.insert(shape.begin(), task.window);
   Layers layers = MeasureMemory(

@@ -126,7 +126,7 @@ std::vector<LearnerProblem> TryLabelLearner(const LearnerOptions& options,
   bare.checkpoints = {};
   LayerChain chain;
   const auto open = [&]() -> absl::Status {
-    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork opened, OpenLabelNetwork(bare, task));
+    MILLRACE_ASSIGN_OR_RETURN(NetworkWithState opened, OpenLabelNetwork(bare, task));
     chain = std::move(opened.chain);
     return absl::OkStatus();
   };

@@ -15,8 +15,8 @@ namespace millrace::pipeline {
 /// A channel's tensors of one sample, one per wire.
 struct ChannelTensors {
   Tensors tensors;
-  /// The tensors have the same memory for every sample of a lane (captured_stage.h).
-  bool lasting = false;
+  /// Whether the tensors have the same memory for every sample of a slot (graphed_stage.h).
+  bool stable_address = false;
 };
 
 /// The gradients of a channel's tensors of one sample.
@@ -24,7 +24,7 @@ struct ChannelGradients {
   ChannelTensors of = {};
   /// Whether the gradients are valid. If false, one was not finite or is missing; no stage
   /// learns from them.
-  bool real = false;
+  bool valid = false;
 };
 
 /// The two rings of a channel. The plan orders the accesses; there is no other synchronization.

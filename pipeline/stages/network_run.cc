@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -15,12 +16,12 @@
 #include "pipeline/device/device_streams.h"
 #include "pipeline/nn/tensor_snapshot.h"
 #include "pipeline/planner/partition.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 namespace millrace::pipeline {
 namespace {
 
-absl::Status GoThrough(const FirstInput& first, bool all_judged, CheckOutput check) {
+absl::Status GoThrough(const FirstInput& first, bool all_have_losses, CheckOutput check) {
   const at::NoGradGuard no_graph;
   Tensors passed = {first.input};
   int number = 0;
@@ -33,7 +34,7 @@ absl::Status GoThrough(const FirstInput& first, bool all_judged, CheckOutput che
           "stage ", number, " of the network refuses the first input: ", CauseLine(e.what())));
     }
     const bool last = number == static_cast<int>(first.cuts.size()) + 1;
-    if (!last && !all_judged) continue;
+    if (!last && !all_have_losses) continue;
     const std::string what =
         last ? std::string("the network")
              : absl::StrCat("stage ", number, ", which schedule local gives its own loss,");
@@ -92,7 +93,7 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
       run->engine_,
       PhasedEngine::Start(
           {.phases = std::move(options.phases),
-           .run = [&network](const Step& step) { return network.Run(step); },
+           .run = std::bind_front(&StagedNetwork::Run, &network),
            .on_worker_start = [threads = options.threads_per_stage](
                                   int device) { PrepareWorker(device, threads); },
            .gate_costs = std::move(options.gate_costs),

@@ -40,9 +40,9 @@ Optimizer& NetworkStore::optimizer(int stage) const {
 void NetworkStore::MakeStages(const Cuts& cuts) {
   cuts_ = cuts;
   stages_ = CutIntoStages(chain_, cuts);
-  values_.clear();
+  parameter_locks_.clear();
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    values_.push_back(std::make_unique<StageValues>());
+    parameter_locks_.push_back(std::make_unique<StageParameterLock>());
   }
   MILLRACE_CHECK(learning_rates_.empty() || learning_rates_.size() == stages_.size());
   MILLRACE_CHECK(CheckDeviceCount(devices_.size(), stage_count()).ok());
@@ -134,7 +134,7 @@ NetworkStore::Values NetworkStore::Newest() const {
   const MutexLock lock(cut_mu_);
   Values newest;
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    const StageValues::Still still(*values_[i]);
+    const StageParameterLock::Read read(*parameter_locks_[i]);
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
       newest.layers.push_back(ValuesOf(*chain_.layers[layer]));
     }

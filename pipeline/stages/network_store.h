@@ -18,7 +18,7 @@
 #include "pipeline/nn/stage.h"
 #include "pipeline/optim/optimizer.h"
 #include "pipeline/plan/cuts.h"
-#include "pipeline/stages/stage_values.h"
+#include "pipeline/stages/stage_parameter_lock.h"
 
 namespace millrace::pipeline {
 
@@ -89,7 +89,9 @@ class NetworkStore {
   /// The parts of `stage` (from 1), until the next Cut().
   [[nodiscard]] const Stage& stage(int stage) const { return stages_[stage - 1]; }
   [[nodiscard]] at::Device DeviceOf(int stage) const;
-  [[nodiscard]] StageValues& values(int stage) const { return *values_[stage - 1]; }
+  [[nodiscard]] StageParameterLock& parameter_lock(int stage) const {
+    return *parameter_locks_[stage - 1];
+  }
   [[nodiscard]] Optimizer& optimizer(int stage) const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -114,8 +116,8 @@ class NetworkStore {
   mutable Mutex cut_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Between Cut(), Restore() and Newest().
   Cuts cuts_;
   std::vector<Stage> stages_;
-  std::vector<std::unique_ptr<StageValues>> values_;  // Per stage.
-  mutable Mutex mu_;  // Between Cut() and updates(). Locked after a StageValues.
+  std::vector<std::unique_ptr<StageParameterLock>> parameter_locks_;  // Per stage.
+  mutable Mutex mu_;  // Between Cut() and updates(). Locked after a StageParameterLock.
   std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -16,13 +16,13 @@ void NewestValues::Ask(const StagedNetwork& learning,
     const at::NoGradGuard no_graph;
     newest = learning.store().Newest();
   });
-  RestoreValues(newest.layers, asked_);
+  RestoreValues(newest.layers, network_);
   ask(newest.updates);
 }
 
 void NewestValues::Put(const std::vector<LayerState>& values) {
   const MutexLock lock(mu_);
-  RestoreValues(values, asked_);
+  RestoreValues(values, network_);
 }
 
 }  // namespace millrace::pipeline

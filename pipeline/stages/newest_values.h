@@ -16,10 +16,10 @@ namespace millrace::pipeline {
 /// Serves one question at a time. Thread-safe.
 class NewestValues {
  public:
-  /// `asked`: a network with the same layers as the learning one, on the CPU; must outlive this
+  /// `network`: a network with the same layers as the learning one, on the CPU; must outlive this
   /// object. Only this object changes its values. Callers may read them only within Ask() and after
   /// Put(). `threads`: the number of LibTorch's threads for a question.
-  NewestValues(const LayerChain& asked, int threads) : asked_(asked), threads_(threads) {}
+  NewestValues(const LayerChain& network, int threads) : network_(network), threads_(threads) {}
 
   /// Copies the newest values of `learning`, then calls `ask` on the calling thread with the number
   /// of updates of the last stage. Throws exceptions of LibTorch and `ask`.
@@ -31,7 +31,7 @@ class NewestValues {
 
  private:
   // Constant after construction.
-  const LayerChain& asked_;
+  const LayerChain& network_;
   const int threads_;
 
   Mutex mu_;

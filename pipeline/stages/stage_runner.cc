@@ -14,57 +14,57 @@
 
 namespace millrace::pipeline {
 
-StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
+StageRunner::StageRunner(int number, const Parts& parts, RunningPlan& running_plan)
     : number_(number),
       parts_(parts),
-      at_work_(at_work),
+      running_plan_(running_plan),
       work_({.number = number,
              .stage = parts.stage,
-             .judge = OwnJudge(),
-             .by_mini_batch = LearnsByMiniBatch(at_work.plan),
+             .loss = OwnLoss(),
+             .by_mini_batch = LearnsByMiniBatch(running_plan.plan),
              .seed = parts.seed}),
-      camera_(work_.has_own_loss() ? &at_work.channels.Between(0, number) : nullptr),
+      camera_(work_.has_own_loss() ? &running_plan.channels.Between(0, number) : nullptr),
       versions_(parts.stage.parameters(), parts.captures && !parts.device.is_cpu()
-                                              ? VersionsHeld(at_work.plan, number)
-                                              : at_work.plan.rules(number).versions),
-      values_stay_(parts.device.is_cpu() && versions_.held() == 1 && parts.stage.buffers().empty()),
-      lanes_(LaneCount(at_work.plan)),
-      kept_(at_work.plan.rules(number).slots) {
+                                              ? VersionsHeld(running_plan.plan, number)
+                                              : running_plan.plan.rules(number).versions),
+      only_updates_write_(parts.device.is_cpu() && versions_.held() == 1 &&
+                          parts.stage.buffers().empty()),
+      slots_(SlotCount(running_plan.plan)),
+      contexts_(running_plan.plan.rules(number).slots) {
   Connect(parts.cuts);
   CaptureIfPossible();
 }
 
 // Null: it learns from the gradients of the stage behind.
-const Judge* StageRunner::OwnJudge() const {
-  if (number_ == at_work_.plan.stage_count()) return &parts_.judge;
-  if (at_work_.plan.rules(number_).gradient != GradientFrom::kOwnLoss) return nullptr;
-  MILLRACE_CHECK(parts_.local_judge.measure != nullptr);
-  return &parts_.local_judge;
+Loss* StageRunner::OwnLoss() const {
+  if (number_ == running_plan_.plan.stage_count()) return &parts_.loss;
+  if (running_plan_.plan.rules(number_).gradient != GradientFrom::kOwnLoss) return nullptr;
+  MILLRACE_CHECK(parts_.local_loss != nullptr);
+  return parts_.local_loss;
 }
 
 void StageRunner::CaptureIfPossible() {
   if (!parts_.captures || parts_.device.is_cpu()) return;
-  why_not_captured_ = WhyPlanIsNotCaptured(at_work_.plan, number_);
+  why_not_captured_ = WhyPlanIsNotCaptured(running_plan_.plan, number_);
   if (!why_not_captured_.empty()) return;
-  if (!work_.is_the_same_each_time()) {
+  if (!work_.capturable()) {
     why_not_captured_ = "its buffers move once a mini-batch, or its loss reads more than tensors";
   } else if (parts_.stage.parameters().empty()) {
     why_not_captured_ = "it has nothing to learn";
-  } else if (auto pools = CapturedStage::NewPools(parts_.device); !pools.ok()) {
+  } else if (auto pools = GraphedStage::NewPools(parts_.device); !pools.ok()) {
     why_not_captured_ = std::string(pools.status().message());
   } else {
-    captured_ =
-        std::make_unique<CapturedStage>(CapturedStage::Options{.device = parts_.device,
-                                                               .lanes = lanes_,
-                                                               .work = work_,
-                                                               .optimizer = parts_.optimizer,
-                                                               .versions = versions_},
-                                        *std::move(pools));
+    graphs_ = std::make_unique<GraphedStage>(GraphedStage::Options{.device = parts_.device,
+                                                                   .slots = slots_,
+                                                                   .work = work_,
+                                                                   .optimizer = parts_.optimizer,
+                                                                   .versions = versions_},
+                                             *std::move(pools));
   }
 }
 
 std::string StageRunner::why_not_captured() const {
-  return captured_ != nullptr ? captured_->why() : why_not_captured_;
+  return graphs_ != nullptr ? graphs_->why_eager() : why_not_captured_;
 }
 
 // A wire's place in its channel is the number of this stage's earlier wires in that channel. The
@@ -73,37 +73,13 @@ void StageRunner::Connect(const Cuts& cuts) {
   std::map<ChannelRings*, int> used;
   const auto connect = [&](const Wire& wire) {
     ChannelRings& rings =
-        at_work_.channels.Between(StageOfLayer(cuts, wire.from), StageOfLayer(cuts, wire.to));
+        running_plan_.channels.Between(StageOfLayer(cuts, wire.from), StageOfLayer(cuts, wire.to));
     return Connection{&rings, used[&rings]++};
   };
   for (const Wire& wire : parts_.stage.incoming()) incoming_.push_back(connect(wire));
-  if (number_ == at_work_.plan.stage_count()) return;
+  if (number_ == running_plan_.plan.stage_count()) return;
   for (const Wire& wire : parts_.stage.outgoing()) outgoing_.push_back(connect(wire));
   for (const Connection& connection : outgoing_) ++connection.rings->wires;
-}
-
-bool StageRunner::Run(const Step& step) {
-  if (values_stay_ && step.kind != OperationKind::kUpdate) return Do(step);
-  const StageValues::Moving moving(parts_.values, parts_.device);
-  return Do(step);
-}
-
-bool StageRunner::Do(const Step& step) {
-  bool worked = true;
-  switch (step.kind) {
-    case OperationKind::kForward:
-      for (std::int64_t sample = step.first; sample <= step.last; ++sample) Forward(sample);
-      break;
-    case OperationKind::kBackward:
-      for (std::int64_t sample = step.last; sample >= step.first; --sample) {
-        worked = Backward(sample) && worked;
-      }
-      break;
-    case OperationKind::kUpdate:
-      worked = Update();
-      break;
-  }
-  return worked;
 }
 
 void StageRunner::DropGradients() {
@@ -112,162 +88,181 @@ void StageRunner::DropGradients() {
   }
 }
 
-Arrivals StageRunner::InputsOf(std::int64_t sample) const {
-  Arrivals inputs;
+IncomingTensors StageRunner::InputsOf(std::int64_t sample) const {
+  IncomingTensors inputs;
   for (const Connection& connection : incoming_) {
     const ChannelTensors& from = connection.rings->forward.Read(sample);
     inputs.push_back({.tensor = from.tensors[connection.place],
-                      .lasting = from.lasting,
-                      .wants_gradient = connection.rings->carries_gradients});
+                      .stable_address = from.stable_address,
+                      .requires_grad = connection.rings->carries_gradients});
   }
   return inputs;
 }
 
-Arrived StageRunner::CameraOf(std::int64_t sample) const {
+IncomingTensor StageRunner::CameraOf(std::int64_t sample) const {
   if (camera_ == nullptr) return {};
   return {.tensor = camera_->forward.Read(sample).tensors[0]};
 }
 
-void StageRunner::Forward(std::int64_t sample) {
-  Kept kept;
-  const Judge* const judge = OwnJudge();
-  const bool wanted =
-      judge != nullptr && (!judge->wanted || judge->wanted(number_, InStream(sample)));
-  GoForward(sample, wanted, kept);
-  ForwardMade& made = kept.made();
-  Send(sample, made.outputs, kept.lane != nullptr);
-  kept.learns = wanted && work_.Decide(made, InStream(sample));
-  if (kept.lane == nullptr) {
-    made.outputs.clear();
-    made.measured = {};
-    if (judge != nullptr && !kept.learns) made.ends.clear();
+void StageRunner::Forward(const Step& step) {
+  std::optional<StageParameterLock::Update> lock;
+  if (!only_updates_write_) lock.emplace(parts_.parameter_lock, parts_.device);
+  for (std::int64_t sample = step.first; sample <= step.last; ++sample) {
+    ForwardContext context = BeginForward(sample);
+    if (context.slot == nullptr) {
+      const WeightVersions::Use use(versions_, context.version);
+      const at::AutoGradMode graph(context.keeps_graph);
+      work_.Forward(context.own, InStream(sample), context.may_learn);
+    }
+    EndForward(sample, std::move(context));
   }
-  kept_.Write(sample, std::move(kept));
 }
 
-void StageRunner::GoForward(std::int64_t sample, bool measure, Kept& kept) {
-  const Arrivals inputs = InputsOf(sample);
-  const Arrived camera = CameraOf(sample);
-  const bool keeps_graph = at_work_.reads.keeps(number_, sample) == Keeps::kActivations;
-  kept.version =
-      at_work_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
-  if (captured_ != nullptr) {
-    kept.lane = captured_->Forward({.lane = sample % lanes_,
-                                    .sample = InStream(sample),
-                                    .keeps_graph = keeps_graph,
-                                    .version = kept.version},
-                                   inputs, camera);
-    if (kept.lane != nullptr) return;
+StageRunner::ForwardContext StageRunner::BeginForward(std::int64_t sample) {
+  ForwardContext context;
+  Loss* const loss = OwnLoss();
+  context.may_learn = loss != nullptr && loss->MayLearn(InStream(sample));
+  context.keeps_graph = running_plan_.reads.keeps(number_, sample) == Keeps::kActivations;
+  context.version =
+      running_plan_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
+  const IncomingTensors inputs = InputsOf(sample);
+  const IncomingTensor camera = CameraOf(sample);
+  if (graphs_ != nullptr) {
+    context.slot = graphs_->Forward({.slot = sample % slots_,
+                                     .sample = InStream(sample),
+                                     .keeps_graph = context.keeps_graph,
+                                     .version = context.version},
+                                    inputs, camera);
+    if (context.slot != nullptr) return context;
   }
-  for (const Arrived& input : inputs) {
-    kept.own.inputs.push_back(Brought(input.tensor, parts_.device).detach());
-    kept.own.inputs.back().set_requires_grad(input.wants_gradient);
+  for (const IncomingTensor& input : inputs) {
+    context.own.inputs.push_back(ToDevice(input.tensor, parts_.device).detach());
+    context.own.inputs.back().set_requires_grad(input.requires_grad);
   }
-  if (camera.tensor.defined()) kept.own.camera = Brought(camera.tensor, parts_.device);
-  const WeightVersions::Use use(versions_, kept.version);
-  const at::AutoGradMode graph(keeps_graph);
-  work_.GoForward(kept.own, InStream(sample), measure);
-  if (!keeps_graph) kept.own.ends.clear();
+  if (camera.tensor.defined()) context.own.camera = ToDevice(camera.tensor, parts_.device);
+  return context;
 }
 
-void StageRunner::Send(std::int64_t sample, const Tensors& outputs, bool lasting) {
-  for (const auto& rings : at_work_.channels.all()) {
+void StageRunner::EndForward(std::int64_t sample, ForwardContext context) {
+  Activations& activations = context.activations();
+  Send(sample, activations.outputs, context.slot != nullptr);
+  context.learns = context.may_learn && work_.OnPredicted(activations, InStream(sample));
+  if (context.slot == nullptr) {
+    activations.outputs.clear();
+    activations.loss = {};
+    const bool teaches = !work_.has_own_loss() || context.learns;
+    if (!context.keeps_graph || !teaches) activations.ends.clear();
+  }
+  contexts_.Write(sample, std::move(context));
+}
+
+void StageRunner::Send(std::int64_t sample, const Tensors& outputs, bool stable_address) {
+  for (const auto& rings : running_plan_.channels.all()) {
     if (rings->channel.from != number_) continue;
-    rings->forward.Write(sample, {.tensors = Tensors(rings->wires), .lasting = lasting});
+    rings->forward.Write(sample,
+                         {.tensors = Tensors(rings->wires), .stable_address = stable_address});
   }
   for (std::size_t i = 0; i < outgoing_.size(); ++i) {
     outgoing_[i].rings->forward.Read(sample).tensors[outgoing_[i].place] = outputs[i].detach();
   }
 }
 
-StageRunner::ArrivedGradients StageRunner::GradientsOf(std::int64_t sample) const {
-  ArrivedGradients gradients;
+bool StageRunner::Backward(const Step& step) {
+  std::optional<StageParameterLock::Update> lock;
+  if (!only_updates_write_) lock.emplace(parts_.parameter_lock, parts_.device);
+  bool worked = true;
+  for (std::int64_t sample = step.last; sample >= step.first; --sample) {
+    const std::int64_t used = sample + running_plan_.plan.rules(number_).lead;
+    ForwardContext& context = contexts_.Read(used);
+    const EndGradients ends = GradientsOf(sample, context);
+    const std::int64_t version = running_plan_.reads.Version(
+        OperationKind::kBackward, number_, sample, versions_.newest(), context.version);
+    std::optional<InputGradients> gradients = LaunchBackward(
+        context, {.slot = used % slots_, .sample = InStream(used), .version = version}, ends);
+    if (ends.valid && !gradients) {
+      const WeightVersions::Use use(versions_, version);
+      if (running_plan_.reads.keeps(number_, sample) == Keeps::kInputs) {
+        const StageBuffers::Unmoved unmoved(work_.buffers());
+        Activations repeated{.inputs = context.activations().inputs,
+                             .camera = context.activations().camera};
+        work_.RepeatForward(repeated, InStream(used));
+        gradients = RunBackward(repeated, ends, /*keep_graph=*/false);
+      } else {
+        gradients = RunBackward(context.activations(), ends, context.slot != nullptr);
+      }
+    }
+    worked = EndBackward(sample, std::move(gradients)) && worked;
+    context = {};  // The backward has consumed the graph.
+  }
+  return worked;
+}
+
+StageRunner::EndGradients StageRunner::GradientsOf(std::int64_t sample,
+                                                   const ForwardContext& context) const {
+  EndGradients gradients;
+  if (work_.has_own_loss()) {
+    gradients.valid = context.learns;
+    return gradients;
+  }
   for (const Connection& connection : outgoing_) {
     ChannelRings& rings = *connection.rings;
-    const ChannelGradients& arrived = rings.backward.Read(
-        at_work_.dependencies.Position(OperationKind::kBackward, rings.channel.to, sample));
-    gradients.real = gradients.real && arrived.real;
-    if (!gradients.real) break;
-    gradients.of_ends.push_back(
-        {.tensor = arrived.of.tensors[connection.place], .lasting = arrived.of.lasting});
+    const ChannelGradients& incoming = rings.backward.Read(
+        running_plan_.dependencies.Position(OperationKind::kBackward, rings.channel.to, sample));
+    gradients.valid = gradients.valid && incoming.valid;
+    if (!gradients.valid) break;
+    gradients.tensors.push_back({.tensor = incoming.of.tensors[connection.place],
+                                 .stable_address = incoming.of.stable_address});
   }
   return gradients;
 }
 
-bool StageRunner::Backward(std::int64_t sample) {
-  const std::int64_t used = sample + at_work_.plan.rules(number_).lead;
-  Kept& kept = kept_.Read(used);
-  ArrivedGradients gradients;
-  if (work_.has_own_loss()) {
-    gradients.real = kept.learns;
-  } else {
-    gradients = GradientsOf(sample);
+std::optional<StageRunner::InputGradients> StageRunner::LaunchBackward(
+    const ForwardContext& context, const SampleOperation& operation,
+    const EndGradients& gradients) {
+  if (context.slot == nullptr || !gradients.valid) return std::nullopt;
+  const Tensors* const launched = graphs_->Backward(*context.slot, operation, gradients.tensors);
+  if (launched == nullptr) return std::nullopt;
+  return InputGradients{.tensors = *launched, .stable_address = true};
+}
+
+std::optional<StageRunner::InputGradients> StageRunner::RunBackward(Activations& activations,
+                                                                    const EndGradients& gradients,
+                                                                    bool keep_graph) {
+  const bool own = work_.has_own_loss();
+  const bool has_end = !own || activations.ends[0].defined();
+  if (!has_end || (own && parts_.device.is_cpu() && !AllFinite(activations.ends))) {
+    return std::nullopt;
   }
-  std::optional<Sent> sent;
-  if (gradients.real) sent = GoBackward(used, sample, gradients.of_ends);
-  const bool worked = sent.has_value();
+  Tensors of_ends;
+  for (const IncomingTensor& gradient : gradients.tensors) {
+    of_ends.push_back(ToDevice(gradient.tensor, parts_.device));
+  }
+  return InputGradients{.tensors = work_.Backward(activations, of_ends, keep_graph)};
+}
+
+bool StageRunner::EndBackward(std::int64_t sample, std::optional<InputGradients> gradients) {
+  const bool worked = gradients.has_value();
   has_gradient_ = has_gradient_ || worked;
-  if (worked && parts_.device.is_cpu() && !AllFinite(sent->of_inputs)) {
-    sent.reset();
+  if (worked && parts_.device.is_cpu() && !AllFinite(gradients->tensors)) {
+    gradients.reset();
     ++parts_.not_finite;
   }
-  SendBack(sample, sent);
-  kept = {};  // The backward has consumed the graph.
+  SendBack(sample, gradients);
   return worked;
 }
 
-std::optional<StageRunner::Sent> StageRunner::GoBackward(std::int64_t used, std::int64_t sample,
-                                                         const Arrivals& gradients) {
-  Kept& kept = kept_.Read(used);
-  const std::int64_t version = at_work_.reads.Version(OperationKind::kBackward, number_, sample,
-                                                      versions_.newest(), kept.version);
-  if (kept.lane != nullptr) {
-    const Tensors* const made = captured_->Backward(
-        *kept.lane, {.lane = used % lanes_, .sample = InStream(used), .version = version},
-        gradients);
-    if (made != nullptr) return Sent{.of_inputs = *made, .lasting = true};
-  }
-  const WeightVersions::Use use(versions_, version);
-  return GoBackwardByOperators(used, sample, gradients);
-}
-
-std::optional<StageRunner::Sent> StageRunner::GoBackwardByOperators(std::int64_t used,
-                                                                    std::int64_t sample,
-                                                                    const Arrivals& arrived) {
-  Kept& kept = kept_.Read(used);
-  std::optional<StageBuffers::Unmoved> unmoved;
-  ForwardMade* made = &kept.made();
-  bool keeps_graph = kept.lane != nullptr;
-  ForwardMade again;
-  if (at_work_.reads.keeps(number_, sample) == Keeps::kInputs) {
-    unmoved.emplace(work_.buffers());
-    again = {.inputs = made->inputs, .camera = made->camera};
-    work_.GoForwardAgain(again, InStream(used));
-    made = &again;
-    keeps_graph = false;
-  }
-  const bool has_end = !work_.has_own_loss() || made->ends[0].defined();
-  if (!has_end || (work_.has_own_loss() && parts_.device.is_cpu() && !AllFinite(made->ends))) {
-    return std::nullopt;
-  }
-  Tensors gradients;
-  for (const Arrived& gradient : arrived) {
-    gradients.push_back(Brought(gradient.tensor, parts_.device));
-  }
-  return Sent{.of_inputs = work_.GoBackward(*made, gradients, keeps_graph)};
-}
-
-void StageRunner::SendBack(std::int64_t sample, const std::optional<Sent>& sent) {
+void StageRunner::SendBack(std::int64_t sample, const std::optional<InputGradients>& gradients) {
   const std::int64_t position =
-      at_work_.dependencies.Position(OperationKind::kBackward, number_, sample);
-  for (const auto& rings : at_work_.channels.all()) {
+      running_plan_.dependencies.Position(OperationKind::kBackward, number_, sample);
+  for (const auto& rings : running_plan_.channels.all()) {
     if (rings->channel.to != number_ || !rings->carries_gradients) continue;
-    ChannelGradients gradients{.real = sent.has_value()};
-    gradients.of = {.tensors = Tensors(rings->wires), .lasting = sent && sent->lasting};
-    rings->backward.Write(position, std::move(gradients));
+    rings->backward.Write(position,
+                          {.of = {.tensors = Tensors(rings->wires),
+                                  .stable_address = gradients && gradients->stable_address},
+                           .valid = gradients.has_value()});
   }
-  if (!sent) return;
-  const auto* next = sent->of_inputs.begin();
+  if (!gradients) return;
+  const auto* next = gradients->tensors.begin();
   for (const Connection& connection : incoming_) {
     if (!connection.rings->carries_gradients) continue;
     connection.rings->backward.Read(position).of.tensors[connection.place] = *next++;
@@ -275,12 +270,13 @@ void StageRunner::SendBack(std::int64_t sample, const std::optional<Sent>& sent)
 }
 
 bool StageRunner::Update() {
+  const StageParameterLock::Update lock(parts_.parameter_lock, parts_.device);
   versions_.Advance();
   work_.buffers().Commit();
   const bool has_gradient = std::exchange(has_gradient_, false);
   parts_.optimizer.set_rate_scale(parts_.rate_scale);
-  if (has_gradient && captured_ != nullptr) {
-    captured_->Update();
+  if (has_gradient && graphs_ != nullptr) {
+    graphs_->Update();
     return true;
   }
   versions_.Fill();

@@ -17,18 +17,18 @@
 #include "pipeline/plan/dependencies.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/versions_read.h"
-#include "pipeline/stages/captured_stage.h"
 #include "pipeline/stages/channel_rings.h"
-#include "pipeline/stages/judge.h"
-#include "pipeline/stages/stage_values.h"
+#include "pipeline/stages/graphed_stage.h"
+#include "pipeline/stages/loss.h"
+#include "pipeline/stages/stage_parameter_lock.h"
 #include "pipeline/stages/stage_work.h"
 #include "pipeline/stages/weight_versions.h"
 
 namespace millrace::pipeline {
 
 /// The data that the stages of a running plan share. Constant, except the channels' contents.
-struct PlanAtWork {
-  PlanAtWork(Plan p, std::int64_t first)
+struct RunningPlan {
+  RunningPlan(Plan p, std::int64_t first)
       : plan(std::move(p)), reads(plan), dependencies(plan), channels(plan), first_sample(first) {}
 
   const Plan plan;
@@ -49,26 +49,31 @@ class StageRunner {
     /// The device on which it computes.
     at::Device device;
     const Cuts& cuts;
-    const Judge& judge;
-    const Judge& local_judge;
+    Loss& loss;
+    Loss* local_loss;  ///< For a stage before the last. May be null.
     Optimizer& optimizer;
     const std::atomic<double>& rate_scale;
     /// Counts gradients that are not finite, of weights and of tensors for another stage.
     std::atomic<std::int64_t>& not_finite;
-    StageValues& values;
+    StageParameterLock& parameter_lock;
     std::uint64_t seed;
     /// Whether it captures its operations if possible.
     bool captures;
   };
 
-  /// REQUIRES: `at_work` outlives it.
-  StageRunner(int number, const Parts& parts, PlanAtWork& at_work);
+  /// REQUIRES: `running_plan` outlives it.
+  StageRunner(int number, const Parts& parts, RunningPlan& running_plan);
 
   StageRunner(const StageRunner&) = delete;
   StageRunner& operator=(const StageRunner&) = delete;
 
-  /// Returns false for a backward without a valid gradient, and for an update without one to apply.
-  bool Run(const Step& step);
+  /// Runs the forwards of the step's samples, in order.
+  void Forward(const Step& step);
+  /// Runs the backwards of the step's samples, from the last to the first. Returns false if one of
+  /// them had no valid gradient.
+  bool Backward(const Step& step);
+  /// Returns false without a valid gradient to apply.
+  bool Update();
 
   /// Why operations on a GPU run eagerly. Empty if they are captured, or will be. Thread-safe.
   [[nodiscard]] std::string why_not_captured() const;
@@ -77,14 +82,16 @@ class StageRunner {
   void DropGradients();
 
  private:
-  // The data that a sample's forward keeps for its backward.
-  struct Kept {
-    ForwardMade own;
-    CapturedStage::Lane* lane = nullptr;  // If set, it holds the data instead of `own`.
-    bool learns = true;                   // By the stage's own loss.
-    std::int64_t version = 0;             // Of the weights that the forward read.
+  // A sample's forward, until its backward.
+  struct ForwardContext {
+    Activations own;
+    GraphedStage::Slot* slot = nullptr;  // If set, it holds the activations instead of `own`.
+    bool may_learn = false;              // Loss::MayLearn().
+    bool learns = true;                  // Loss::OnPredicted().
+    bool keeps_graph = true;
+    std::int64_t version = 0;  // Of the weights that the forward read.
 
-    [[nodiscard]] ForwardMade& made() { return lane != nullptr ? lane->made : own; }
+    [[nodiscard]] Activations& activations() { return slot != nullptr ? slot->activations : own; }
   };
   // A wire's place in the tensors of a channel.
   struct Connection {
@@ -93,56 +100,58 @@ class StageRunner {
   };
 
   // The gradients of a sample at the stage's ends.
-  struct ArrivedGradients {
-    Arrivals of_ends;
-    bool real = true;
+  struct EndGradients {
+    IncomingTensors tensors;
+    bool valid = true;
   };
-  // The gradients that leave for the stages before.
-  struct Sent {
-    Tensors of_inputs;
-    bool lasting = false;
+  // The gradients of a stage's inputs, for the stages before.
+  struct InputGradients {
+    Tensors tensors;
+    bool stable_address = false;
   };
 
   void Connect(const Cuts& cuts);
   void CaptureIfPossible();
-  [[nodiscard]] bool Do(const Step& step);
-  [[nodiscard]] const Judge* OwnJudge() const;
+  [[nodiscard]] Loss* OwnLoss() const;
   [[nodiscard]] std::int64_t InStream(std::int64_t sample) const {
-    return at_work_.first_sample + sample;
+    return running_plan_.first_sample + sample;
   }
-  [[nodiscard]] Arrivals InputsOf(std::int64_t sample) const;
-  [[nodiscard]] Arrived CameraOf(std::int64_t sample) const;
-  [[nodiscard]] ArrivedGradients GradientsOf(std::int64_t sample) const;
-  void Forward(std::int64_t sample);
-  void GoForward(std::int64_t sample, bool measure, Kept& kept);
-  void Send(std::int64_t sample, const Tensors& outputs, bool lasting);
-  [[nodiscard]] bool Backward(std::int64_t sample);
-  // Goes backward with the gradients of `sample` and the kept data of `used`. nullopt if the loss
-  // is not finite.
-  [[nodiscard]] std::optional<Sent> GoBackward(std::int64_t used, std::int64_t sample,
-                                               const Arrivals& gradients);
-  [[nodiscard]] std::optional<Sent> GoBackwardByOperators(std::int64_t used, std::int64_t sample,
-                                                          const Arrivals& gradients);
-  void SendBack(std::int64_t sample, const std::optional<Sent>& sent);
-  [[nodiscard]] bool Update();
+  [[nodiscard]] IncomingTensors InputsOf(std::int64_t sample) const;
+  [[nodiscard]] IncomingTensor CameraOf(std::int64_t sample) const;
+  // Launches the forward's graph, or takes the inputs of an eager forward.
+  [[nodiscard]] ForwardContext BeginForward(std::int64_t sample);
+  void EndForward(std::int64_t sample, ForwardContext context);
+  void Send(std::int64_t sample, const Tensors& outputs, bool stable_address);
+
+  [[nodiscard]] EndGradients GradientsOf(std::int64_t sample, const ForwardContext& context) const;
+  // nullopt: the backward must run eagerly.
+  [[nodiscard]] std::optional<InputGradients> LaunchBackward(const ForwardContext& context,
+                                                             const SampleOperation& operation,
+                                                             const EndGradients& gradients);
+  // nullopt: the loss is not finite.
+  [[nodiscard]] std::optional<InputGradients> RunBackward(Activations& activations,
+                                                          const EndGradients& gradients,
+                                                          bool keep_graph);
+  // Returns whether the backward had a valid gradient.
+  bool EndBackward(std::int64_t sample, std::optional<InputGradients> gradients);
+  void SendBack(std::int64_t sample, const std::optional<InputGradients>& gradients);
 
   // Constant after construction.
   const int number_;
   const Parts parts_;
-  PlanAtWork& at_work_;
+  RunningPlan& running_plan_;
   StageWork work_;
   ChannelRings* const camera_;  // The input of its own loss.
   std::vector<Connection> incoming_;
   std::vector<Connection> outgoing_;
 
   WeightVersions versions_;
-  // Whether a reader between updates finds the newest values complete. A plan that keeps one
-  // version may run forwards and backwards concurrently.
-  const bool values_stay_;
-  const int lanes_;
-  std::string why_not_captured_;             // A reason in the plan or the network.
-  std::unique_ptr<CapturedStage> captured_;  // Null if why_not_captured_ has a reason.
-  SlotRing<Kept> kept_;
+  // Forwards and backwards then need no lock. With one version, the plan may run them concurrently.
+  const bool only_updates_write_;
+  const int slots_;
+  std::string why_not_captured_;          // A reason in the plan or the network.
+  std::unique_ptr<GraphedStage> graphs_;  // Null if why_not_captured_ has a reason.
+  SlotRing<ForwardContext> contexts_;
   // Whether a valid gradient arrived since the last update.
   bool has_gradient_ = false;
 };

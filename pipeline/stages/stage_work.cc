@@ -10,60 +10,61 @@ namespace millrace::pipeline {
 StageWork::StageWork(const Options& options)
     : options_(options), buffers_(options.stage, options.by_mini_batch) {}
 
-// The random numbers are the same for a repeated forward, and for all cuts of the network.
-Tensors StageWork::Forward(const ForwardMade& made, std::int64_t sample) const {
-  return options_.stage.Forward(made.inputs,
-                                MixSeeds(options_.seed, static_cast<std::uint64_t>(sample)));
+std::uint64_t StageWork::SeedOf(std::int64_t sample) const {
+  return MixSeeds(options_.seed, static_cast<std::uint64_t>(sample));
 }
 
-void StageWork::GoForward(ForwardMade& made, std::int64_t sample, bool measure) {
-  made.outputs = buffers_.First([&] { return Forward(made, sample); });
-  made.ends = made.outputs;
-  if (has_own_loss() && measure) Measure(made, sample);
+void StageWork::Forward(Activations& activations, std::int64_t sample, bool with_loss) {
+  StageBuffers::FirstForward forward(buffers_);
+  activations.outputs = options_.stage.Forward(activations.inputs, SeedOf(sample));
+  forward.Finish();
+  SetEnds(activations, sample, with_loss);
 }
 
-void StageWork::GoForwardAgain(ForwardMade& made, std::int64_t sample) const {
-  made.outputs = Forward(made, sample);
-  made.ends = made.outputs;
-  if (has_own_loss()) Measure(made, sample);
+void StageWork::RepeatForward(Activations& activations, std::int64_t sample) const {
+  activations.outputs = options_.stage.Forward(activations.inputs, SeedOf(sample));
+  SetEnds(activations, sample, /*with_loss=*/true);
 }
 
-Judgement StageWork::JudgementOf(const ForwardMade& made, std::int64_t sample) const {
-  return {
-      .stage = options_.number, .sample = sample, .input = made.camera, .output = made.outputs[0]};
+void StageWork::SetEnds(Activations& activations, std::int64_t sample, bool with_loss) const {
+  activations.ends = activations.outputs;
+  if (!has_own_loss() || !with_loss) return;
+  activations.loss = options_.loss->Compute(OutputOf(activations, sample));
+  activations.ends = {activations.loss.objective};
 }
 
-void StageWork::Measure(ForwardMade& made, std::int64_t sample) const {
-  made.measured = options_.judge->measure(JudgementOf(made, sample));
-  made.ends = {made.measured.objective};
+StageOutput StageWork::OutputOf(const Activations& activations, std::int64_t sample) const {
+  return {.stage = options_.number,
+          .sample = sample,
+          .input = activations.camera,
+          .output = activations.outputs[0]};
 }
 
-bool StageWork::Decide(const ForwardMade& made, std::int64_t sample) const {
-  const bool learns =
-      !options_.judge->decide || options_.judge->decide(JudgementOf(made, sample), made.measured);
-  return learns && made.measured.objective.defined();
+bool StageWork::OnPredicted(const Activations& activations, std::int64_t sample) const {
+  const bool learns = options_.loss->OnPredicted(OutputOf(activations, sample), activations.loss);
+  return learns && activations.loss.objective.defined();
 }
 
-Tensors StageWork::GoBackward(ForwardMade& made, const Tensors& gradients, bool keep_graph) {
+Tensors StageWork::Backward(Activations& activations, const Tensors& gradients, bool keep_graph) {
   roots_.clear();
   root_gradients_.clear();
   // A stage without parameters, directly behind the camera, has no graph.
-  for (std::size_t i = 0; i < made.ends.size(); ++i) {
-    if (!made.ends[i].requires_grad()) continue;
-    roots_.push_back(made.ends[i]);
+  for (std::size_t i = 0; i < activations.ends.size(); ++i) {
+    if (!activations.ends[i].requires_grad()) continue;
+    roots_.push_back(activations.ends[i]);
     root_gradients_.push_back(has_own_loss() ? at::Tensor() : gradients[i]);
   }
   if (!roots_.empty()) torch::autograd::backward(roots_, root_gradients_, keep_graph);
   roots_.clear();
   root_gradients_.clear();
-  Tensors of_inputs;
-  for (at::Tensor& input : made.inputs) {
+  Tensors input_gradients;
+  for (at::Tensor& input : activations.inputs) {
     if (!input.requires_grad()) continue;
     const at::Tensor gradient = input.grad();
-    of_inputs.push_back(gradient.defined() ? gradient : at::zeros_like(input));
+    input_gradients.push_back(gradient.defined() ? gradient : at::zeros_like(input));
     input.mutable_grad() = at::Tensor();
   }
-  return of_inputs;
+  return input_gradients;
 }
 
 }  // namespace millrace::pipeline

@@ -1,6 +1,7 @@
 #include "pipeline/stages/staged_network.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "pipeline/device/device_failure.h"
@@ -24,8 +25,8 @@ PipelineShape ShapeOf(const LayerChain& chain, const Cuts& cuts) {
 }
 
 StagedNetwork::StagedNetwork(Options options)
-    : judge_(std::move(options.judge)),
-      local_judge_(std::move(options.local_judge)),
+    : loss_(std::move(options.loss)),
+      local_loss_(std::move(options.local_loss)),
       seed_(options.seed),
       captures_(options.captures),
       read_(std::move(options.read)),
@@ -41,23 +42,23 @@ StagedNetwork::StagedNetwork(Options options)
 }
 
 void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
-  at_work_ = std::make_unique<PlanAtWork>(std::move(plan), first_sample);
+  running_plan_ = std::make_unique<RunningPlan>(std::move(plan), first_sample);
   for (int stage = 1; stage <= stage_count(); ++stage) {
-    const StageFigures figures = WalkStage(at_work_->plan, stage);
+    const StageFigures figures = WalkStage(running_plan_->plan, stage);
     Optimizer& optimizer = store_.optimizer(stage);
     optimizer.set_delay(std::max(figures.staleness, figures.gradient_age));
     const StageRunner::Parts parts{.stage = store_.stage(stage),
                                    .device = store_.DeviceOf(stage),
                                    .cuts = cuts(),
-                                   .judge = judge_,
-                                   .local_judge = local_judge_,
+                                   .loss = *loss_,
+                                   .local_loss = local_loss_.get(),
                                    .optimizer = optimizer,
                                    .rate_scale = rate_scale_,
                                    .not_finite = store_.gradients_not_finite(),
-                                   .values = store_.values(stage),
+                                   .parameter_lock = store_.parameter_lock(stage),
                                    .seed = seed_,
                                    .captures = captures_};
-    runners_.push_back(std::make_unique<StageRunner>(stage, parts, *at_work_));
+    runners_.push_back(std::make_unique<StageRunner>(stage, parts, *running_plan_));
   }
 }
 
@@ -70,13 +71,13 @@ void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cut
 
 void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
   Tensors read;  // One per device.
-  for (const auto& rings : at_work_->channels.all()) {
+  for (const auto& rings : running_plan_->channels.all()) {
     if (rings->channel.from != 0) continue;
     const at::Device device = store_.DeviceOf(rings->channel.to);
     const auto* found = std::ranges::find(read, device, &at::Tensor::device);
     if (found == read.end()) {
-      read.push_back(SayingWhy([&] {
-        const at::Tensor there = Brought(input, device);
+      read.push_back(RethrowAsStepError([&] {
+        const at::Tensor there = ToDevice(input, device);
         return read_ ? read_(there) : there;
       }));
       found = read.end() - 1;
@@ -86,11 +87,27 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
 }
 
 bool StagedNetwork::Run(const Step& step) {
-  const bool worked = SayingWhy([&] { return runners_.at(step.stage - 1)->Run(step); });
+  bool worked = true;
+  try {
+    StageRunner& runner = *runners_.at(step.stage - 1);
+    switch (step.kind) {
+      case OperationKind::kForward:
+        runner.Forward(step);
+        break;
+      case OperationKind::kBackward:
+        worked = runner.Backward(step);
+        break;
+      case OperationKind::kUpdate:
+        worked = runner.Update();
+        break;
+    }
+  } catch (const std::exception& e) {
+    throw StepError(FailureOf(e));
+  }
   if (step.kind == OperationKind::kUpdate && on_update_) {
     Step in_stream = step;
-    in_stream.first += at_work_->first_sample;
-    in_stream.last += at_work_->first_sample;
+    in_stream.first += running_plan_->first_sample;
+    in_stream.last += running_plan_->first_sample;
     on_update_(in_stream);
   }
   return worked;

@@ -23,7 +23,7 @@
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/stage_time.h"
 #include "pipeline/schedules/schedules.h"
-#include "pipeline/stages/judge.h"
+#include "pipeline/stages/loss.h"
 #include "pipeline/stages/network_store.h"
 #include "pipeline/stages/stage_runner.h"
 
@@ -40,7 +40,7 @@ class StagedNetwork {
     /// Outlives the network.
     const LayerChain& chain;
     Cuts cuts = {};
-    /// The device of each stage, or one for all: DevicesNamed().
+    /// The device of each stage, or one for all: FindDevices().
     std::vector<at::Device> devices = {at::kCPU};
     Plan plan;
     /// The stream's number of the plan's sample 0.
@@ -49,16 +49,16 @@ class StagedNetwork {
     /// Empty: the input is used unchanged.
     std::function<at::Tensor(const at::Tensor&)> read = {};
     /// For the network's output.
-    Judge judge;
+    std::unique_ptr<Loss> loss;
     /// For the output of a stage before the last, if the plan gives it its own loss.
-    Judge local_judge = {};
+    std::unique_ptr<Loss> local_loss = nullptr;
     OptimizerOptions optimizer = {};
     /// Learning rates of stages 1 to D. Empty: the rate of `optimizer` for all stages.
     std::vector<double> learning_rates = {};
     /// Together with the layer's number and the sample's, determines all random numbers of layers
     /// on the CPU.
     std::uint64_t seed = 0;
-    /// Whether stages on GPUs capture their operations if possible (captured_stage.h). REQUIRES:
+    /// Whether stages on GPUs capture their operations if possible (graphed_stage.h). REQUIRES:
     /// the plan's devices are those of MakeDeviceStreams().
     bool captures = false;
     /// Called on the stage's thread after each update of the plan, even if no gradient was applied.
@@ -118,7 +118,7 @@ class StagedNetwork {
   /// The current state. Call these on a stage's thread, or while no operation runs.
   [[nodiscard]] int stage_count() const { return store_.stage_count(); }
   [[nodiscard]] const Cuts& cuts() const { return store_.cuts(); }
-  [[nodiscard]] const Plan& plan() const { return at_work_->plan; }
+  [[nodiscard]] const Plan& plan() const { return running_plan_->plan; }
 
   /// The number of updates of each stage so far, in order. Thread-safe.
   [[nodiscard]] std::vector<std::int64_t> updates() const { return store_.updates(); }
@@ -133,8 +133,8 @@ class StagedNetwork {
   void Begin(Plan plan, std::int64_t first_sample);
 
   // Constant after construction.
-  const Judge judge_;
-  const Judge local_judge_;
+  const std::unique_ptr<Loss> loss_;
+  const std::unique_ptr<Loss> local_loss_;
   const std::uint64_t seed_;
   const bool captures_;
   const std::function<at::Tensor(const at::Tensor&)> read_;
@@ -146,7 +146,7 @@ class StagedNetwork {
   NetworkStore store_;
 
   // For one plan. Runners use the members above.
-  std::unique_ptr<PlanAtWork> at_work_;
+  std::unique_ptr<RunningPlan> running_plan_;
   std::vector<std::unique_ptr<StageRunner>> runners_;
 };
 

@@ -40,19 +40,19 @@ bool FitsLearner(const ingest::Frame& frame, int per_sample,
          (per_sample < 3 || fits(*frame.before));
 }
 
-pipeline::PicturePair PicturesOf(const ingest::Frame& frame, int per_sample) {
-  pipeline::PicturePair pictures{.previous = {}, .current = frame.picture->rgb};
+pipeline::Sample PicturesOf(const ingest::Frame& frame, int per_sample) {
+  pipeline::Sample pictures{.previous = {}, .current = frame.picture->rgb};
   if (frame.previous != nullptr) pictures.previous = frame.previous->rgb;
   if (per_sample == 3) pictures.before = frame.before->rgb;
   return pictures;
 }
 
-pipeline::PicturePair PicturesOf(std::span<const PicturePointer> pictures) {
+pipeline::Sample PicturesOf(std::span<const PicturePointer> pictures) {
   const std::size_t count = pictures.size();
-  pipeline::PicturePair pair{.previous = {}, .current = pictures[count - 1]->rgb};
-  if (count > 1) pair.previous = pictures[count - 2]->rgb;
-  if (count > 2) pair.before = pictures[0]->rgb;
-  return pair;
+  pipeline::Sample sample{.previous = {}, .current = pictures[count - 1]->rgb};
+  if (count > 1) sample.previous = pictures[count - 2]->rgb;
+  if (count > 2) sample.before = pictures[0]->rgb;
+  return sample;
 }
 
 Prediction PredictionOf(FrameInFlight in_flight, pipeline::ModelPrediction model,

@@ -25,10 +25,10 @@ using PicturePointer = std::shared_ptr<const ingest::Picture>;
                                const pipeline::LearnerDescription& learner);
 
 /// The result points into the frame. REQUIRES: HasPictures().
-[[nodiscard]] pipeline::PicturePair PicturesOf(const ingest::Frame& frame, int per_sample);
+[[nodiscard]] pipeline::Sample PicturesOf(const ingest::Frame& frame, int per_sample);
 
 /// The result points into `pictures`, oldest first: one, two or three.
-[[nodiscard]] pipeline::PicturePair PicturesOf(std::span<const PicturePointer> pictures);
+[[nodiscard]] pipeline::Sample PicturesOf(std::span<const PicturePointer> pictures);
 
 /// The fields of a prediction besides the model's answer and the frame.
 struct PredictionContext {

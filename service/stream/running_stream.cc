@@ -377,10 +377,10 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
        .camera_height = source.camera_height,
        .after_gap = frame.gaps > std::exchange(gaps_seen_, frame.gaps),
        .new_size = frame.size_changes > std::exchange(size_changes_seen_, frame.size_changes)});
-  pipeline::PicturePair pair = PicturesOf(frame, pictures_per_sample());
-  if (labels_ != nullptr) pair.label = labels_->Begin(frame.number, number);
+  pipeline::Sample pictures = PicturesOf(frame, pictures_per_sample());
+  if (labels_ != nullptr) pictures.label = labels_->Begin(frame.number, number);
   absl::Status admitted = CallLearner([&]() -> absl::Status {
-    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(pair));
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(pictures));
     MILLRACE_CHECK(sample == number);
     return absl::OkStatus();
   });

@@ -17,7 +17,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "pipeline/flow/flow_loss.h"
-#include "pipeline/models/flow_network.h"
+#include "pipeline/models/coarse_to_fine_network.h"
 #include "pipeline/nn/stage.h"
 #include "pipeline/optim/rmsprop.h"
 #include "tests/benchmarks/report.h"
@@ -67,7 +67,7 @@ class OurStep {
 
  private:
   const at::Tensor pictures_;
-  const pipeline::LayerChain network_ = pipeline::MakeFlowNetwork();
+  const pipeline::LayerChain network_ = pipeline::MakeCoarseToFineNetwork();
   const pipeline::Stage stage_ = pipeline::WholeChain(network_);
   pipeline::RmsProp optimizer_{stage_.parameters(), kRate};
 };
@@ -87,7 +87,7 @@ class PlainStep {
 
  private:
   const at::Tensor pictures_;
-  const pipeline::LayerChain network_ = pipeline::MakeFlowNetwork();
+  const pipeline::LayerChain network_ = pipeline::MakeCoarseToFineNetwork();
   const std::vector<at::Tensor> parameters_ = pipeline::WholeChain(network_).parameters();
   std::vector<at::Tensor> squares_;
 };

@@ -1,4 +1,4 @@
-// All loops, collected as kKernels. The including file defines kLanes, kSums and kMostVectors.
+// All loops, collected as kKernels. The including file defines kLanes, kSums and kMaxVectors.
 
 #include "pipeline/ops/cpu/lanes.inl"
 // After the headers and names that these use.

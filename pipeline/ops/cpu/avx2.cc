@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kLanes = 8;
 constexpr int kSums = 12;
-constexpr int kMostVectors = 2;
+constexpr int kMaxVectors = 2;
 
 #include "pipeline/ops/cpu/all.inl"
 

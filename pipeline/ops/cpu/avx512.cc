@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kLanes = 16;
 constexpr int kSums = 24;
-constexpr int kMostVectors = 4;
+constexpr int kMaxVectors = 4;
 
 #include "pipeline/ops/cpu/all.inl"
 

@@ -53,9 +53,9 @@ MILLRACE_INLINE void Store(const Lanes (&sums)[kVectors], float slope, std::int6
 template <int kVectors>
 void GatherColumns(const GatheredRow& row, std::int64_t column) {
   constexpr int kRows = kRowsFor<kVectors>;
-  const std::int64_t padded = Padded(row.channels);
+  const std::int64_t padded = PaddedCount(row.channels);
   // One result reads before the row, and one beyond it.
-  float edges[2][kSide * kMostChannels];
+  float edges[2][kSide * kMaxChannels];
   for (std::int64_t begin = 0; begin < row.count; begin += kRows) {
     Lanes sums[kRows][kVectors];
 #pragma GCC unroll 8
@@ -100,14 +100,14 @@ void WeighColumns(const WeighedRow& row, std::int64_t column) {
   constexpr int kRows = kRowsFor<kVectors>;
   const std::int64_t stride = row.gradient_channels;
   for (std::int64_t begin = 0; begin < row.pixel_channels; begin += kRows) {
-    const std::int64_t rows = Least(kRows, row.pixel_channels - begin);
+    const std::int64_t rows = Min(kRows, row.pixel_channels - begin);
     const float* pixels[kRows];
     Lanes sums[kRows][kVectors];
     float* to = row.sums + begin * stride + column;
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       // Rows beyond the last one repeat it; their sums are not used.
-      pixels[r] = row.pixels + begin + Least(r, rows - 1);
+      pixels[r] = row.pixels + begin + Min(r, rows - 1);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) sums[r][v] = Lanes{};
     }
@@ -123,7 +123,7 @@ void WeighColumns(const WeighedRow& row, std::int64_t column) {
 template <typename Columns>
 MILLRACE_INLINE void InColumns(std::int64_t channels, const Columns& of) {
   for (std::int64_t column = 0; column < channels;) {
-    const std::int64_t vectors = Least(kMostVectors, (channels - column + kLanes - 1) / kLanes);
+    const std::int64_t vectors = Min(kMaxVectors, (channels - column + kLanes - 1) / kLanes);
     of(vectors, column);
     column += vectors * kLanes;
   }
@@ -137,9 +137,9 @@ void Gather(const GatheredRow& row) {
       case 2:
         return GatherColumns<2>(row, column);
       case 3:
-        return GatherColumns < kMostVectors < 3 ? 1 : 3 > (row, column);
+        return GatherColumns < kMaxVectors < 3 ? 1 : 3 > (row, column);
       default:
-        return GatherColumns < kMostVectors < 4 ? 1 : 4 > (row, column);
+        return GatherColumns < kMaxVectors < 4 ? 1 : 4 > (row, column);
     }
   });
 }
@@ -152,16 +152,16 @@ void Weigh(const WeighedRow& row) {
       case 2:
         return WeighColumns<2>(row, column);
       case 3:
-        return WeighColumns < kMostVectors < 3 ? 1 : 3 > (row, column);
+        return WeighColumns < kMaxVectors < 3 ? 1 : 3 > (row, column);
       default:
-        return WeighColumns < kMostVectors < 4 ? 1 : 4 > (row, column);
+        return WeighColumns < kMaxVectors < 4 ? 1 : 4 > (row, column);
     }
   });
 }
 
 void Mask(const MaskedRow& row) {
   const std::int64_t channels = row.channels;
-  const std::int64_t padded = Padded(channels);
+  const std::int64_t padded = PaddedCount(channels);
   const float slope = row.slope;
   float* const __restrict bias = row.bias;
   for (std::int64_t i = 0; i < row.count; ++i) {

@@ -15,7 +15,7 @@ namespace millrace::pipeline::kernels {
 /// longest vector of any processor.
 inline constexpr std::int64_t kPadding = 16;
 
-[[nodiscard]] constexpr std::int64_t Padded(std::int64_t floats) {
+[[nodiscard]] constexpr std::int64_t PaddedCount(std::int64_t floats) {
   return (floats + kPadding - 1) / kPadding * kPadding;
 }
 
@@ -24,7 +24,7 @@ inline constexpr int kSide = 3;
 inline constexpr int kTaps = kSide * kSide;
 
 /// The maximum number of channels in any map.
-inline constexpr std::int64_t kMostChannels = 1024;
+inline constexpr std::int64_t kMaxChannels = 1024;
 
 /// A run of `span` adjacent window positions, for a whole row of results.
 struct Tap {
@@ -100,7 +100,7 @@ struct RmsPropStep {
 };
 
 /// Added to a pixel's squared length, so that weak features are not scaled up.
-inline constexpr float kLeastSquaredLength = 1e-6F;
+inline constexpr float kMinSquaredLength = 1e-6F;
 
 /// Pixels scaled to length one: normal = inverse features, padded.
 struct NormalizedRow {

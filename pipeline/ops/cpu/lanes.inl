@@ -13,4 +13,4 @@ MILLRACE_INLINE const StoredLanes& Load(const float* from) {
 }
 MILLRACE_INLINE StoredLanes& At(float* to) { return *reinterpret_cast<StoredLanes*>(to); }
 
-MILLRACE_INLINE std::int64_t Least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+MILLRACE_INLINE std::int64_t Min(std::int64_t a, std::int64_t b) { return a < b ? a : b; }

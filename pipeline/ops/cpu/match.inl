@@ -1,13 +1,13 @@
 // The loops that compare every pixel with its neighbours in another map.
 
 void Normalize(const NormalizedRow& row) {
-  const std::int64_t padded = Padded(row.channels);
+  const std::int64_t padded = PaddedCount(row.channels);
   for (std::int64_t i = 0; i < row.count; ++i) {
     const float* const from = row.features + i * row.channels;
     float* const __restrict to = row.normal + i * padded;
     float square = 0;
     for (std::int64_t c = 0; c < row.channels; ++c) square += from[c] * from[c];
-    const float inverse = 1 / __builtin_sqrtf(square + kLeastSquaredLength);
+    const float inverse = 1 / __builtin_sqrtf(square + kMinSquaredLength);
     for (std::int64_t c = 0; c < row.channels; ++c) to[c] = from[c] * inverse;
     for (std::int64_t c = row.channels; c < padded; ++c) to[c] = 0;
     row.inverse[i] = inverse;
@@ -15,7 +15,7 @@ void Normalize(const NormalizedRow& row) {
 }
 
 void NormalizeBack(const NormalizedRow& row, const float* gradients, float* results) {
-  const std::int64_t padded = Padded(row.channels);
+  const std::int64_t padded = PaddedCount(row.channels);
   for (std::int64_t i = 0; i < row.count; ++i) {
     const float* const gradient = gradients + i * padded;
     const float* const normal = row.normal + i * padded;
@@ -145,7 +145,7 @@ void Compare(const ComparedRow& row) {
           }
           __builtin_memcpy(made, sums, sizeof(made));
         }
-        const std::int64_t lanes = Least(kLanes, row.width - x);
+        const std::int64_t lanes = Min(kLanes, row.width - x);
         for (std::int64_t lane = 0; lane < lanes; ++lane) {
           float* const to = row.results + (x + lane) * row.stride + dy * side + dx;
           for (int d = 0; d < group; ++d) to[d] = made[d][lane];

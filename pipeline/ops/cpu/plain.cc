@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kLanes = 4;
 constexpr int kSums = 8;
-constexpr int kMostVectors = 2;
+constexpr int kMaxVectors = 2;
 
 #include "pipeline/ops/cpu/all.inl"
 

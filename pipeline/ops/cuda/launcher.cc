@@ -37,8 +37,8 @@ void SetNoKernels(std::string why) {
   reason.why = std::move(why);
 }
 
-bool HasKernels(at::Device device, std::int64_t most_numbers) {
-  if (device.is_cpu() || most_numbers > std::numeric_limits<Index>::max()) return false;
+bool HasKernels(at::Device device, std::int64_t max_numbers) {
+  if (device.is_cpu() || max_numbers > std::numeric_limits<Index>::max()) return false;
   const Kernels* const kernels = Here();
   return kernels != nullptr && kernels->run_on(device);
 }

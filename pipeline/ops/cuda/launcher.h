@@ -24,9 +24,9 @@ struct Kernels {
 void SetKernels(const Kernels* kernels);
 void SetNoKernels(std::string why);
 
-/// Whether Launch() may be called on maps of at most `most_numbers` numbers. Throws as
+/// Whether Launch() may be called on maps of at most `max_numbers` numbers. Throws as
 /// Kernels::run_on. Thread-safe.
-[[nodiscard]] bool HasKernels(at::Device device, std::int64_t most_numbers = 0);
+[[nodiscard]] bool HasKernels(at::Device device, std::int64_t max_numbers = 0);
 /// Why the device has no kernels; empty if it has. Throws likewise. Thread-safe.
 [[nodiscard]] std::string WhyNoKernels(at::Device device);
 

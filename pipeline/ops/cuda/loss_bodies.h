@@ -12,7 +12,7 @@ struct LossShape {
   float smoothness = 0;
   float square = 0;  // The square of the penalty's epsilon.
   float sharpness = 0;
-  float least_at_rest = 0;
+  float min_at_rest = 0;
 
   /// The number of values of the pictures, over all samples.
   [[nodiscard]] MILLRACE_BODY float values() const {
@@ -128,7 +128,7 @@ struct JudgeBody {
     float rest = 0;
     for (Index sample = 0; sample < shape.samples; ++sample) rest += rest_sums[sample];
     rest /= shape.values();
-    return 1 / ((rest > shape.least_at_rest ? rest : shape.least_at_rest) * shape.values());
+    return 1 / ((rest > shape.min_at_rest ? rest : shape.min_at_rest) * shape.values());
   }
 
   // Returns the pixel's cost over all channels; adds the gradient times `weight`.
@@ -221,8 +221,8 @@ struct SumUpBody {
     figures[kRoughness] = roughness;
     figures[kScore] = inside[0] / of_one;
     figures[kNoMotion] = rest_sums[0] / of_one;
-    *objective = cost / (rest > shape.least_at_rest ? rest : shape.least_at_rest) +
-                 shape.smoothness * roughness;
+    *objective =
+        cost / (rest > shape.min_at_rest ? rest : shape.min_at_rest) + shape.smoothness * roughness;
   }
 };
 

@@ -32,12 +32,12 @@ struct NormalizeBody {
   const float* features = nullptr;
   float* normal = nullptr;
   float* inverse = nullptr;  // [pictures][pixels].
-  float least_square = 0;    // Added to the squared length, so that weak features stay small.
+  float min_square = 0;      // Added to the squared length, so that weak features stay small.
 
   MILLRACE_BODY void operator()(Index i) const {
     const Index at = shape.At(i);
     const Index pixels = shape.pixels();
-    float square = least_square;
+    float square = min_square;
     for (Index c = 0; c < shape.channels; ++c) {
       square += features[at + c * pixels] * features[at + c * pixels];
     }

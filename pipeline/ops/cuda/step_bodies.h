@@ -8,12 +8,12 @@ namespace millrace::pipeline::gpu {
 /// Dense parameters and their optimizer states, in the same layout. One element is a number of a
 /// parameter, counted over all parameters in order.
 struct StepTensors {
-  static constexpr int kMost = 32;
+  static constexpr int kMaxTensors = 32;
 
-  Index ends[kMost] = {};  // The end of each parameter, in elements.
-  float* values[kMost] = {};
-  const float* gradients[kMost] = {};
-  float* states[kMost] = {};
+  Index ends[kMaxTensors] = {};  // The end of each parameter, in elements.
+  float* values[kMaxTensors] = {};
+  const float* gradients[kMaxTensors] = {};
+  float* states[kMaxTensors] = {};
   // In the device's memory: the learning rate, and whether the step is refused (nonzero).
   const float* rate = nullptr;
   const float* refused = nullptr;

@@ -12,7 +12,7 @@
 #include "pipeline/comparison/generated_clip.h"
 #include "pipeline/comparison/reference_flow.h"
 #include "pipeline/flow/flow_learner.h"
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 #include "pipeline/nn/weights_file.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/pipeline/evaluation/made_clip.h"
@@ -299,9 +299,9 @@ std::vector<ModelPrediction> ForetoldByHand(const LearnerOptions& options,
   const std::unique_ptr<Clip> clip = *source.open();
   while (std::optional<ClipPair> pair = *clip->Next()) pairs.push_back(*std::move(pair));
   const auto admit = [&](std::size_t pair) {
-    const PicturePair pictures{.previous = *pairs[pair].previous,
-                               .current = *pairs[pair].current,
-                               .before = *pairs[pair - 1].previous};
+    const Sample pictures{.previous = *pairs[pair].previous,
+                          .current = *pairs[pair].current,
+                          .before = *pairs[pair - 1].previous};
     EXPECT_TRUE((*learner)->Admit(pictures).ok());
   };
   for (std::size_t i = 1; i < pairs.size(); ++i) admit(i);

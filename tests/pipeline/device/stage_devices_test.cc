@@ -19,15 +19,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(StageDevicesTest, NoNameIsTheCpu) {
-  EXPECT_THAT(*DevicesNamed({}), ElementsAre(at::Device(at::kCPU)));
-  EXPECT_THAT(*DevicesNamed({"cpu", "cpu"}),
+  EXPECT_THAT(*FindDevices({}), ElementsAre(at::Device(at::kCPU)));
+  EXPECT_THAT(*FindDevices({"cpu", "cpu"}),
               ElementsAre(at::Device(at::kCPU), at::Device(at::kCPU)));
 }
 
 TEST(StageDevicesTest, ABadNameSaysWhichThereAre) {
   for (const char* name :
        {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:128", "cuda:256", "CPU"}) {
-    const absl::Status status = DevicesNamed({"cpu", name}).status();
+    const absl::Status status = FindDevices({"cpu", name}).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << name;
     EXPECT_THAT(std::string(status.message()), HasSubstr("use cpu, cuda, or cuda:N"));
   }
@@ -35,7 +35,7 @@ TEST(StageDevicesTest, ABadNameSaysWhichThereAre) {
 
 TEST(StageDevicesTest, WithoutADriverACudaDeviceIsRefusedWithTheReason) {
   if (FindCudaDriver().ok()) GTEST_SKIP() << "this machine has a GPU";
-  const absl::Status status = DevicesNamed({"cuda:0"}).status();
+  const absl::Status status = FindDevices({"cuda:0"}).status();
   EXPECT_EQ(status, FindCudaDriver().status());
   EXPECT_EQ(LoadCuda(), status);
 }
@@ -54,7 +54,7 @@ TEST(StageDevicesTest, OurPartsForCudaAreLookedForBesideTheProgram) {
 
 TEST(StageDevicesTest, WhatIsThereIsTheSameTensor) {
   const at::Tensor tensor = at::ones({2});
-  EXPECT_TRUE(Brought(tensor, at::kCPU).is_same(tensor));
+  EXPECT_TRUE(ToDevice(tensor, at::kCPU).is_same(tensor));
 }
 
 TEST(DeviceChoiceTest, AutoTakesTheCpuWhereThereIsNoGpuAndSaysWhy) {

@@ -21,8 +21,8 @@ struct Work {
 
 // Puts an operation on the gate's books.
 void Do(AdmissionGate& gate, const PlanCursor& at, const Work& work) {
-  gate.Started(at, work.start, work.waited);
-  gate.Ended(at.device(), at.step(), work.start + work.cost);
+  gate.OnStart(at, work.start, work.waited);
+  gate.OnEnd(at.device(), at.step(), work.start + work.cost);
 }
 
 TEST(AdmissionGateTest, IsOpenWhileNothingRuns) {
@@ -39,9 +39,9 @@ TEST(AdmissionGateTest, HoldsASampleThatTheLastStageIsNotReadyFor) {
   const Plan plan =
       *MakePlan("one_f_one_b_star", {.shape = {.stages = 2, .skips = {}}, .costs = costs});
   AdmissionGate gate(plan, costs);
-  gate.Admitted(false);
+  gate.OnAdmission(false);
   Do(gate, {plan, 0, 0, 0}, {10, 0.25});
-  gate.Started({plan, /*device=*/1, /*place=*/0, /*period=*/1}, 10.25, /*waited=*/true);
+  gate.OnStart({plan, /*device=*/1, /*place=*/0, /*period=*/1}, 10.25, /*waited=*/true);
   // F2 until 11.25, B2 until 13.25; the next forward there is best made at 13.
   EXPECT_NEAR(gate.Opens(10.5), 13.25 - 0.25, 1e-9);
 }
@@ -50,12 +50,12 @@ TEST(AdmissionGateTest, TheMarginGrowsWhenAStageHadToWaitAndShrinksOtherwise) {
   const ScheduleRequest request = RequestOf({.stages = 2, .skips = {}});
   const Plan plan = *MakePlan("one_f_one_b_star", request);
   AdmissionGate gate(plan, request.costs);
-  gate.Admitted(/*held=*/true);
+  gate.OnAdmission(/*held=*/true);
   Do(gate, {plan, 0, 0, 0}, {0, 1});
   Do(gate, {plan, 1, 0, 1}, {1, 1, /*waited=*/true});
   const double margin = gate.margin();
   EXPECT_GT(margin, 0);
-  gate.Admitted(/*held=*/false);
+  gate.OnAdmission(/*held=*/false);
   EXPECT_LT(gate.margin(), margin);
 }
 

@@ -1,4 +1,4 @@
-// Worker threads learn in its turn about work that is skipped.
+// Worker threads call the functions around an operation in its turn, also if it is skipped.
 #include <atomic>
 #include <mutex>
 #include <vector>
@@ -19,7 +19,7 @@ Work WorkOf(const Plan& plan, std::size_t place, Work::What what) {
   return {.what = what, .step = {.kind = operation.kind, .stage = 1}, .place = place};
 }
 
-TEST(WorkerThreadsTest, SkippedWorkIsReportedInItsTurn) {
+TEST(WorkerThreadsTest, RunAndSkippedWorkIsReportedInItsTurn) {
   const Plan plan =
       *MakePlan("sequential", {.shape = {.stages = 1, .skips = {}}, .costs = {StageCost()}});
   std::mutex mu;
@@ -32,14 +32,16 @@ TEST(WorkerThreadsTest, SkippedWorkIsReportedInItsTurn) {
   const auto devices = MakeWorkerThreads(
       {.plan = plan,
        .run = [&](std::size_t, const Work& work, bool) { return tell("run ", work); },
-       .skip = [&](std::size_t, const Work& work) { return tell("skip ", work); },
+       .before = [&](std::size_t, const Work& work) { return tell("before ", work); },
+       .after = [&](std::size_t, const Work& work) { return tell("after ", work); },
        .start = [](std::size_t) { return true; }});
   devices->Enqueue(0, WorkOf(plan, 0, Work::What::kRun));
   devices->Enqueue(0, WorkOf(plan, 1, Work::What::kSkip));
   devices->Enqueue(0, WorkOf(plan, 2, Work::What::kSkip));
   devices->Enqueue(0, {.what = Work::What::kEnd});
   devices->Join();
-  EXPECT_THAT(told, ElementsAre("run 0", "skip 1", "skip 2"));
+  EXPECT_THAT(told, ElementsAre("before 0", "run 0", "after 0", "before 1", "after 1", "before 2",
+                                "after 2"));
 }
 
 TEST(WorkerThreadsTest, ASkipThatFailsStopsEverything) {
@@ -49,7 +51,7 @@ TEST(WorkerThreadsTest, ASkipThatFailsStopsEverything) {
   const auto devices =
       MakeWorkerThreads({.plan = plan,
                          .run = [&](std::size_t, const Work&, bool) { return ++runs > 0; },
-                         .skip = [](std::size_t, const Work&) { return false; },
+                         .after = [](std::size_t, const Work&) { return false; },
                          .start = [](std::size_t) { return true; }});
   devices->Enqueue(0, WorkOf(plan, 0, Work::What::kSkip));
   devices->Enqueue(0, WorkOf(plan, 1, Work::What::kRun));

@@ -45,10 +45,10 @@ class SmallLearner final : public Learner {
   }
   ~SmallLearner() override { waiting_.Close(); }
 
-  absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
+  absl::StatusOr<std::int64_t> Admit(const Sample& pictures) override {
     const auto sample = static_cast<std::int64_t>(seen_.admitted.size());
     if (sample == fails_at_) return absl::InternalError("the learner broke");
-    seen_.admitted.push_back({.current = {pair.current.begin(), pair.current.end()},
+    seen_.admitted.push_back({.current = {pictures.current.begin(), pictures.current.end()},
                               .learn_from_every = learn_from_every_,
                               .room_awaited = std::exchange(room_awaited_, false)});
     EXPECT_TRUE(waiting_.PushOrWait({sample, learn_from_every_}));

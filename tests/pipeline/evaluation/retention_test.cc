@@ -19,7 +19,7 @@ class CountingLearner final : public Learner {
  public:
   explicit CountingLearner(OnPrediction on_prediction) : on_prediction_(std::move(on_prediction)) {}
 
-  absl::StatusOr<std::int64_t> Admit(const PicturePair& /*pair*/) override {
+  absl::StatusOr<std::int64_t> Admit(const Sample& /*sample*/) override {
     ModelPrediction made{.sample = samples_,
                          .width = kWidth,
                          .height = kHeight,

@@ -371,7 +371,7 @@ TEST(FlowLearnerTest, TheNextFrameTakesThreePicturesAndFlowTwo) {
     auto learner = MakeFlowLearner({.width = kSide, .height = kSide, .schedule = "sequential"},
                                    {.next_frame = next_frame}, [](const ModelPrediction&) {});
     ASSERT_TRUE(learner.ok()) << learner.status();
-    PicturePair other{.previous = {}, .current = {}};
+    Sample other{.previous = {}, .current = {}};
     const std::vector<std::uint8_t> picture = Stripes(0);
     other.previous = picture;
     other.current = picture;

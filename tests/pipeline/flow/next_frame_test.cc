@@ -7,7 +7,7 @@
 #include <ATen/ops/stack.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 #include "pipeline/nn/stage.h"
 
 namespace millrace::pipeline {

@@ -89,7 +89,7 @@ class OwnFlowNetworkTest : public ::testing::TestWithParam<Objective> {
       const auto before = Waves(static_cast<double>(i));
       const auto previous = Waves(static_cast<double>(i) + 1);
       const auto current = Waves(static_cast<double>(i) + 2);
-      PicturePair pictures{.previous = previous, .current = current};
+      Sample pictures{.previous = previous, .current = current};
       if (GetParam().next_frame) pictures.before = before;
       ASSERT_TRUE((*learner)->Admit(pictures).ok());
     }

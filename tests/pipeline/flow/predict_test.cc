@@ -52,8 +52,8 @@ class Filmed {
     }
     admitted_ += samples;
   }
-  [[nodiscard]] PicturePair Next() const {
-    PicturePair pair{.previous = pair_.previous_rgb, .current = pair_.current_rgb};
+  [[nodiscard]] Sample Next() const {
+    Sample pair{.previous = pair_.previous_rgb, .current = pair_.current_rgb};
     if (next_frame_) pair.before = before_;
     return pair;
   }

@@ -91,7 +91,7 @@ TEST_P(FlowOnAGpu, ALearnerOnAGpuCanBeAsked) {
   std::vector<float> asked;
   for (int i = 0; i < 10; ++i) {
     const GeneratedPair pair = stream.Next();
-    const PicturePair pictures{.previous = pair.previous_rgb, .current = pair.current_rgb};
+    const Sample pictures{.previous = pair.previous_rgb, .current = pair.current_rgb};
     ASSERT_TRUE((*learner)->AwaitRoom().ok());
     while ((*learner)->updates()[0] < i) std::this_thread::yield();
     const auto made = (*learner)->Predict(pictures);

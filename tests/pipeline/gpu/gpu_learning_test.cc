@@ -50,7 +50,7 @@ TEST_P(PlacedUnder, LearnsAsOnTheCpu) {
   }
 }
 
-// Through all lanes several times, and a hybrid captures again after it has switched.
+// Through all slots several times, and a hybrid captures again after it has switched.
 TEST_P(PlacedUnder, LearnsAsOnTheCpuByWhatWasCaptured) {
   const std::vector<at::Tensor> inputs = SmallInputs(80);
   for (const std::vector<at::Device>& devices : Placements()) {

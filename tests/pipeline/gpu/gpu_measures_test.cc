@@ -14,7 +14,7 @@
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/offline/bench.h"
 #include "pipeline/ops/cuda/launcher.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 #include "tests/pipeline/gpu/gpu_tests.h"
 #include "tests/pipeline/support/small_chain.h"
 
@@ -49,7 +49,7 @@ TEST_F(GpuTest, AGpuIsBusyWhileItHasWork) {
 }
 
 TEST_F(GpuTest, AGpuThatIsNotThereIsRefused) {
-  const absl::Status status = DevicesNamed({"cpu", "cuda:100"}).status();
+  const absl::Status status = FindDevices({"cpu", "cuda:100"}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
 }
 

@@ -18,7 +18,7 @@ inline const at::Device kGpu(at::kCUDA, 0);
 class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto devices = DevicesNamed({"cuda:0"});
+    const auto devices = FindDevices({"cuda:0"});
     if (!devices.ok()) GTEST_SKIP() << devices.status().message();
   }
 };

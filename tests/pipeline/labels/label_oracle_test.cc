@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "pipeline/labels/label_judge.h"
 #include "pipeline/labels/label_networks.h"
+#include "pipeline/labels/label_stage_loss.h"
 #include "pipeline/labels/sample_window.h"
 #include "pipeline/labels/staged_label_learner.h"
 #include "pipeline/plan/serial_run.h"
@@ -126,16 +126,17 @@ Outcome BySerialRun(const Case& c) {
 
   LateLabels labels({.window = c.window, .in_flight = kSamples});
   StagedNetwork* at_work = nullptr;
-  LabelJudge judge(options.task, labels,
-                   Receive(c, outcome,
-                           [&labels](std::int64_t n, const SampleLabel& label) {
-                             labels.Add(n, label).IgnoreError();
-                           }),
-                   [&at_work] { return at_work->updates().back(); });
+  auto loss = std::make_unique<LabelPredictionLoss>(
+      options.task, labels,
+      Receive(c, outcome,
+              [&labels](std::int64_t n, const SampleLabel& label) {
+                labels.Add(n, label).IgnoreError();
+              }),
+      [&at_work] { return at_work->updates().back(); });
   StagedNetwork network({.chain = chain,
                          .cuts = options.learner.cuts,
                          .plan = roomy(0),
-                         .judge = judge.OfPredictions(),
+                         .loss = std::move(loss),
                          .optimizer = options.learner.optimizer,
                          .seed = options.learner.seed});
   at_work = &network;

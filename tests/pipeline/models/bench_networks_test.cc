@@ -56,8 +56,8 @@ std::vector<at::Tensor> Predictions(const std::string& name, const std::string& 
       {.chain = chain,
        .cuts = cuts,
        .plan = *plan,
-       .judge = RecordingOutputs(
-           Minimising([](const Judgement& made) { return BenchLoss(made.output); }), outputs),
+       .loss = RecordingOutputs([](const StageOutput& output) { return BenchLoss(output.output); },
+                                outputs),
        .optimizer = {.learning_rate = 0}});
   auto engine = Engine::Start({.plan = *plan,
                                .run = [&network](const Step& step) { return network.Run(step); },

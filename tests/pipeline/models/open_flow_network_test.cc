@@ -50,7 +50,8 @@ class OpenFlowNetworkTest : public ::testing::Test {
     network.save(path_);
   }
 
-  [[nodiscard]] absl::StatusOr<OpenedNetwork> Open(PicturePairs pairs = PicturePairs::kOne) const {
+  [[nodiscard]] absl::StatusOr<NetworkWithState> Open(
+      PicturePairs pairs = PicturePairs::kOne) const {
     return OpenFlowNetwork({.name = path_, .pairs = pairs}, kWidth, kHeight);
   }
 

@@ -167,7 +167,9 @@ TEST(StageBuffersTest, OneLayerMayNormalizeTwice) {
   const at::Tensor var = at::ones({kChannels});
   std::vector<at::Tensor> second;
   for (const at::Tensor& input : inputs) {
-    static_cast<void>(buffers.First([&] { return stage.Forward({input}); }));
+    StageBuffers::FirstForward forward(buffers);
+    static_cast<void>(stage.Forward({input}));
+    forward.Finish();
     second.push_back(at::batch_norm(InChannels(input), {}, {}, {}, {}, true, 0, kEps, false) * 3 +
                      1);
   }

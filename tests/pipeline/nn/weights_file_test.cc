@@ -16,7 +16,7 @@
 
 #include "base/atomic_file.h"
 #include "base/regular_file.h"
-#include "pipeline/models/flow_network.h"
+#include "pipeline/models/coarse_to_fine_network.h"
 #include "pipeline/nn/stage.h"
 #include "pipeline/tensor_files/safetensors.h"
 
@@ -26,13 +26,13 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const FlowNetworkOptions kSmall{
+const CoarseToFineOptions kSmall{
     .seed = 1, .feature_channels = {4, 4, 4, 4}, .decoder_channels = {4, 4, 4}};
 
 LayerChain SmallNetwork(std::uint64_t seed) {
-  FlowNetworkOptions options = kSmall;
+  CoarseToFineOptions options = kSmall;
   options.seed = seed;
-  return MakeFlowNetwork(options);
+  return MakeCoarseToFineNetwork(options);
 }
 
 // A separate folder for each test.
@@ -95,7 +95,7 @@ TEST_F(WeightsFileTest, BringsEveryWeightBackBitForBit) {
 }
 
 TEST_F(WeightsFileTest, WholeNetworkIsASmallFile) {
-  ASSERT_TRUE(SaveWeights(MakeFlowNetwork(), path_).ok());
+  ASSERT_TRUE(SaveWeights(MakeCoarseToFineNetwork(), path_).ok());
   EXPECT_LT(std::filesystem::file_size(path_), 1'500'000);
 }
 
@@ -184,9 +184,9 @@ TEST_F(WeightsFileTest, MissingTensorIsNamed) {
 }
 
 TEST_F(WeightsFileTest, AnotherNetworkIsRefusedWithBothShapes) {
-  FlowNetworkOptions wider = kSmall;
+  CoarseToFineOptions wider = kSmall;
   wider.decoder_channels = {5, 4, 4};
-  ASSERT_TRUE(SaveWeights(MakeFlowNetwork(wider), path_).ok());
+  ASSERT_TRUE(SaveWeights(MakeCoarseToFineNetwork(wider), path_).ok());
   LayerChain network = SmallNetwork(7);
   const at::Tensor before = WholeChain(network).parameters().front().detach().clone();
   const absl::Status status = LoadWeights(path_, network);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/regular_file.h"
-#include "pipeline/models/flow_network.h"
+#include "pipeline/models/coarse_to_fine_network.h"
 #include "pipeline/nn/weights_file.h"
 
 namespace millrace::pipeline {
@@ -53,7 +53,7 @@ TEST_F(PretrainTest, LearnsToSeeMotionBetterThanNoMotion) {
   EXPECT_EQ(summary->skipped_updates, 0);
   EXPECT_LT(summary->last.loss_ratio, 0.97);
   EXPECT_LT(summary->last.loss_ratio, summary->first.loss_ratio);
-  LayerChain network = MakeFlowNetwork();
+  LayerChain network = MakeCoarseToFineNetwork();
   EXPECT_TRUE(LoadWeights(options.output, network).ok());
 }
 

@@ -16,7 +16,7 @@
 #include "pipeline/labels/label_networks.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/schedules/schedules.h"
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -45,7 +45,7 @@ TEST(MemoryNeedTest, ANetworkForLabelsIsDescribedAsItIsBuilt) {
     task.grey = false;
     const LearnerOptions options{.width = 42, .height = 30};
     const std::vector<LayerProfile> described = *DescribeLabelNetwork(options, task);
-    const OpenedNetwork opened = *OpenLabelNetwork(options, task);
+    const NetworkWithState opened = *OpenLabelNetwork(options, task);
     const std::vector<LayerProfile> measured =
         MeasureMemory(opened.chain, at::zeros({4, 3, 30, 42}),
                       [](const at::Tensor& output) { return output.sum(); });

@@ -19,7 +19,7 @@
 #include "pipeline/checkpoint/checkpoint_folders.h"
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/learner/learner.h"
-#include "pipeline/models/flow_network.h"
+#include "pipeline/models/coarse_to_fine_network.h"
 #include "pipeline/models/open_flow_network.h"
 #include "tests/pipeline/support/flow_modules.h"
 #include "tests/pipeline/support/moving_waves.h"
@@ -282,7 +282,7 @@ TEST_F(CheckpointWriterTest, BeginsAnewWhereACheckpointIsBadItself) {
     first.End();
   }
   {
-    const LayerChain chain = MakeFlowNetwork();
+    const LayerChain chain = MakeCoarseToFineNetwork();
     auto checkpoints = *Checkpoints::Open({.folder = folder_.string()}, chain);
     Checkpoint bad = *checkpoints.Read()->newest;
     for (LayerState& layer : bad.network.layers) {
@@ -352,7 +352,7 @@ TEST_F(CheckpointWriterTest, SaysHowItLearnedAndWhereItsSourceWas) {
     first.End();
   }
   {
-    const LayerChain chain = MakeFlowNetwork();
+    const LayerChain chain = MakeCoarseToFineNetwork();
     auto checkpoints = *Checkpoints::Open({.folder = folder_.string()}, chain);
     const CheckpointFacts facts = ReadFacts(checkpoints.Read()->newest->facts);
     EXPECT_EQ(facts.task, "optical flow");
@@ -435,7 +435,7 @@ TEST_F(DropoutCheckpointsTest, APipelineGoesOnBitForBitWhereItIsDrained) {
   options.learner.request.switch_at = 25;
   ExpectSame(InTwo(options, 25), Whole(options));
 
-  const OpenedNetwork opened = *OpenFlowNetwork({.name = network_}, kWavesSide, kWavesSide);
+  const NetworkWithState opened = *OpenFlowNetwork({.name = network_}, kWavesSide, kWavesSide);
   auto checkpoints = *Checkpoints::Open({.folder = folder_.string()}, opened.chain);
   const Checkpoints::Found found = *checkpoints.Read();
   EXPECT_EQ(ReadFacts(found.newest->facts).schedule, "hybrid: sequential") << "what ran at the end";

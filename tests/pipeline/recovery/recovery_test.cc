@@ -35,19 +35,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The loss is zero; its gradient is infinity times zero.
+at::Tensor InfiniteGradient(const StageOutput& output) {
+  return (output.output - output.output.detach()).abs().sqrt().sum();
+}
+
 constexpr int kMostSamples = 64;
 
 // A small network under a schedule, run step by step.
 class LearningNetwork {
  public:
   explicit LearningNetwork(const std::string& schedule, Cuts cuts,
-                           std::function<void(const Step&)> on_update = {}, Judge judge = ByInput())
+                           std::function<void(const Step&)> on_update = {},
+                           std::unique_ptr<Loss> loss = ByInput())
       : chain_(SmallChain()),
         plan_(PlanOf(schedule, cuts)),
         network_({.chain = chain_,
                   .cuts = std::move(cuts),
                   .plan = plan_,
-                  .judge = std::move(judge),
+                  .loss = std::move(loss),
                   .optimizer = {.kind = OptimizerOptions::Kind::kAdam, .learning_rate = 0.01},
                   .on_update = std::move(on_update)}) {}
 
@@ -139,9 +145,7 @@ TEST(NetworkStateTest, CountsNeverGoBack) {
 
 // The loss is zero; its gradient is infinity times zero.
 TEST(RecoveryTest, AGradientThatIsNotFiniteTeachesNothingAndIsCounted) {
-  LearningNetwork learned("sequential", {3}, {}, Minimising([](const Judgement& j) {
-                            return (j.output - j.output.detach()).abs().sqrt().sum();
-                          }));
+  LearningNetwork learned("sequential", {3}, {}, std::make_unique<FunctionLoss>(InfiniteGradient));
   const std::vector<at::Tensor> start = learned.weights();
   learned.Learn(5);
   EXPECT_TRUE(Equal(learned.weights(), start));
@@ -153,15 +157,13 @@ TEST(RecoveryTest, AGradientThatIsNotFiniteTeachesNothingAndIsCounted) {
 // Each prediction is fine, and no update is.
 TEST(RecoveryTest, UpdatesThatAreAllLeftOutAreAReasonToGoBack) {
   std::unique_ptr<Recovery> recovery;
-  Judge judge = Minimising(
-      [](const Judgement& j) { return (j.output - j.output.detach()).abs().sqrt().sum(); });
-  judge.decide = [&](const Judgement& made, const Measured& /*measured*/) {
-    static_cast<void>(
-        recovery->detector().Add({.sample = made.sample, .loss = 0.5, .loss_no_motion = 1}));
-    recovery->OnScored({.sample = made.sample, .learned = true});
-    return true;
-  };
-  LearningNetwork learning("sequential", {3}, {}, std::move(judge));
+  auto loss = std::make_unique<FunctionLoss>(
+      InfiniteGradient, [&](const StageOutput& output, const LossValue& /*value*/) {
+        static_cast<void>(
+            recovery->detector().Add({.sample = output.sample, .loss = 0.5, .loss_no_motion = 1}));
+        recovery->OnScored({.sample = output.sample, .learned = true});
+      });
+  LearningNetwork learning("sequential", {3}, {}, std::move(loss));
   recovery = RecoveryOf(learning, {.divergence = {.most_refused = 5}});
   learning.Learn(5);
   EXPECT_FALSE(recovery->RollBackIsDue()) << "what came of the fifth is not known yet";
@@ -187,27 +189,26 @@ class JudgedRun {
   }
 
   void Learn(const std::vector<double>& ratios, Judged judged) {
-    Judge judge = ByInput();
-    judge.decide = [&](const Judgement& made, const Measured& /*measured*/) {
-      static_cast<void>(recovery_->detector().Add(
-          {.sample = made.sample, .loss = ratios.at(made.sample), .loss_no_motion = 1}));
-      if (judged == Judged::kBeforeItsCopy) OnScored(made.sample);
-      return true;
-    };
+    auto loss = std::make_unique<FunctionLoss>(
+        LossByInput, [&](const StageOutput& output, const LossValue& /*value*/) {
+          static_cast<void>(recovery_->detector().Add(
+              {.sample = output.sample, .loss = ratios.at(output.sample), .loss_no_motion = 1}));
+          if (judged == Judged::kBeforeItsCopy) OnScored(output.sample);
+        });
     const auto on_update = [&](const Step& update) {
       recovery_->OnUpdate(update);
       if (judged == Judged::kAfterItsCopy) OnScored(update.first);
     };
-    learning_.emplace("sequential", Cuts{}, on_update, std::move(judge));
+    learning_.emplace("sequential", Cuts{}, on_update, std::move(loss));
     const auto position = [this] {
       kept_by_.push_back(scored_);
       return SourcePosition();
     };
-    recovery_ = RecoveryOf(
-        *learning_,
-        {.divergence = {.window = 1, .most_loss = 3},
-         .copy_every = 1,
-         .checkpoints = {.folder = folder_.string(), .every = every_, .position = position}});
+    recovery_ =
+        RecoveryOf(*learning_, {.divergence = {.window = 1, .most_loss = 3},
+                                .copy_every = 1,
+                                .checkpoints = {.folder = folder_.string(), .every = every_},
+                                .hooks = {.position = position}});
     learning_->Learn(static_cast<int>(ratios.size()));
   }
   /// Ends the run, and returns its newest checkpoint.

@@ -111,9 +111,9 @@ TEST_F(FaultsTest, ALearnerThatHasCapturedTakesNoMoreMemory) {
   const std::unique_ptr<pipeline::Learner> learner = Learner(/*captures=*/true);
   ASSERT_TRUE(Learn(*learner, kGood).ok());
   const at::Device gpu(at::kCUDA, 0);
-  pipeline::ResetMostInUse(gpu);
+  pipeline::ResetPeakBytes(gpu);
   constexpr std::size_t kPictures = std::size_t{2} * kSide * kSide * (3 + sizeof(float));
-  LimitMemory(static_cast<std::size_t>(*pipeline::MostInUse(gpu)) + kInFlight * kPictures);
+  LimitMemory(static_cast<std::size_t>(*pipeline::PeakBytes(gpu)) + kInFlight * kPictures);
   const absl::Status learned = Learn(*learner, kGood);
   EXPECT_TRUE(learned.ok()) << learned;
   EXPECT_TRUE(learner->Drain().ok());

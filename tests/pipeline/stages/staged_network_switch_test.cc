@@ -136,13 +136,13 @@ TEST_F(CutAgainTest, EqualsTwoNetworksRunOneAfterTheOtherByHand) {
 TEST_F(CutAgainTest, TellsWhatHadNothingToDo) {
   const LayerChain chain = SmallChain();
   const Plan plan = PlanOf(chain, {"sequential", {3}});
-  int judged = 0;
-  StagedNetwork network(
-      {.chain = chain, .cuts = {3}, .plan = plan, .judge = Minimising([&](const Judgement& made) {
-                                                    return judged++ % 2 == 0
-                                                               ? SmallLoss(made.input, made.output)
-                                                               : at::Tensor();
-                                                  })});
+  int computed = 0;
+  StagedNetwork network({.chain = chain,
+                         .cuts = {3},
+                         .plan = plan,
+                         .loss = std::make_unique<FunctionLoss>([&](const StageOutput& output) {
+                           return computed++ % 2 == 0 ? LossByInput(output) : at::Tensor();
+                         })});
   std::vector<bool> forwards;
   std::vector<bool> others;
   const std::vector<at::Tensor> inputs = SmallInputs(4);

@@ -165,7 +165,7 @@ TEST_F(StagedNetworkTest, StageWithoutParametersBehindTheCameraIsNoObstacle) {
   const Cuts cuts = {1};
   const Plan roomy = WithoutBounds(
       *MakePlan("stale", {.shape = ShapeOf(chain, cuts), .costs = {{1, 2}, {1, 2}}}), 5);
-  StagedNetwork network({.chain = chain, .cuts = cuts, .plan = roomy, .judge = ByInput()});
+  StagedNetwork network({.chain = chain, .cuts = cuts, .plan = roomy, .loss = ByInput()});
   const std::vector<at::Tensor> inputs = SmallInputs(5);
   RunSerially(roomy, 5, [&](const Step& step) {
     if (step.kind == OperationKind::kForward && step.stage == 1) {

@@ -49,8 +49,7 @@ at::Tensor RelativeObjective(const at::Tensor& pictures, const at::Tensor& flow,
   if (visible.defined()) judged = judged.logical_and(visible);
   const at::Tensor at_rest = Charbonnier(from - to);
   const at::Tensor cost = at::where(judged, Charbonnier(from - LookUp(to, grid)), at_rest).mean();
-  return cost / at_rest.mean().clamp_min(kLeastAtRest) +
-         smoothness * EdgeAwareRoughness(from, flow);
+  return cost / at_rest.mean().clamp_min(kMinAtRest) + smoothness * EdgeAwareRoughness(from, flow);
 }
 
 at::Tensor Flow(const std::vector<at::Tensor>& parameters, const at::Tensor& pictures,

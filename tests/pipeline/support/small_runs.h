@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -60,18 +61,20 @@ inline Cuts EvenCuts(int stages) {
   return cuts;
 }
 
-inline Judge ByInput() {
-  return Minimising([](const Judgement& made) { return SmallLoss(made.input, made.output); });
+inline at::Tensor LossByInput(const StageOutput& output) {
+  return SmallLoss(output.input, output.output);
 }
 
-// The same, and keeps copies of what it is shown, in the order of the samples.
-inline Judge RecordingOutputs(Judge judge, std::vector<at::Tensor>& outputs) {
-  judge.decide = [&outputs](const Judgement& made, const Measured&) {
-    EXPECT_EQ(made.sample, static_cast<std::int64_t>(outputs.size()));
-    outputs.push_back(made.output.detach().cpu().clone());
-    return true;
-  };
-  return judge;
+inline std::unique_ptr<Loss> ByInput() { return std::make_unique<FunctionLoss>(LossByInput); }
+
+// Keeps copies of the outputs, in the order of the samples.
+inline std::unique_ptr<Loss> RecordingOutputs(FunctionLoss::Objective objective,
+                                              std::vector<at::Tensor>& outputs) {
+  return std::make_unique<FunctionLoss>(
+      std::move(objective), [&outputs](const StageOutput& output, const LossValue&) {
+        EXPECT_EQ(output.sample, static_cast<std::int64_t>(outputs.size()));
+        outputs.push_back(output.output.detach().cpu().clone());
+      });
 }
 
 // A small network and its plans.
@@ -102,8 +105,8 @@ struct SmallRun {
             .cuts = EvenCuts(stages),
             .devices = devices,
             .plan = std::move(plan),
-            .judge = RecordingOutputs(ByInput(), outputs),
-            .local_judge = ByInput(),
+            .loss = RecordingOutputs(LossByInput, outputs),
+            .local_loss = ByInput(),
             .optimizer = optimizer,
             .captures = captures};
   }

@@ -26,8 +26,8 @@ class SmallStream {
         network_({.chain = chain_,
                   .cuts = cuts,
                   .plan = plan_,
-                  .judge = SmallOutputs(),
-                  .local_judge = SmallOutputs(),
+                  .loss = SmallOutputs(),
+                  .local_loss = SmallOutputs(),
                   .optimizer = optimizer}) {
     at::set_num_threads(1);
     engine_ = *Engine::Start({.plan = plan_,
@@ -43,8 +43,9 @@ class SmallStream {
   void Drain() { EXPECT_TRUE(engine_->Drain().ok()); }
 
  private:
-  static Judge SmallOutputs() {
-    return Minimising([](const Judgement& made) { return made.output.square().mean(); });
+  static std::unique_ptr<Loss> SmallOutputs() {
+    return std::make_unique<FunctionLoss>(
+        [](const StageOutput& output) { return output.output.square().mean(); });
   }
 
   const LayerChain chain_;

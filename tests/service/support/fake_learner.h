@@ -66,13 +66,13 @@ class FakeLearner final : public pipeline::Learner {
     changed_.notify_all();
   }
 
-  absl::StatusOr<std::int64_t> Admit(const pipeline::PicturePair& pair) override {
+  absl::StatusOr<std::int64_t> Admit(const pipeline::Sample& sample) override {
     std::unique_lock lock(mu_);
-    bytes_before = pair.before.size();
+    bytes_before = sample.before.size();
     changed_.wait(lock, [this] { return Held() < options_.capacity || !failure_.ok(); });
     if (!failure_.ok()) return failure_;
     changed_.notify_all();
-    if (labels_) labels_->Admit(admitted_, pair.label);
+    if (labels_) labels_->Admit(admitted_, sample.label);
     return admitted_++;
   }
 
@@ -92,7 +92,7 @@ class FakeLearner final : public pipeline::Learner {
     return labels_->Add(sample, label);
   }
   /// As of the sample that has the newest picture's first byte for its number.
-  absl::StatusOr<pipeline::ModelPrediction> Predict(const pipeline::PicturePair& pair) override {
+  absl::StatusOr<pipeline::ModelPrediction> Predict(const pipeline::Sample& sample) override {
     std::function<void()> at_questions;
     {
       std::scoped_lock lock(mu_);
@@ -100,8 +100,8 @@ class FakeLearner final : public pipeline::Learner {
     }
     if (at_questions) at_questions();
     std::scoped_lock lock(mu_);
-    bytes_before = pair.before.size();
-    pipeline::ModelPrediction prediction = PredictionOf(pair.current.front());
+    bytes_before = sample.before.size();
+    pipeline::ModelPrediction prediction = PredictionOf(sample.current.front());
     prediction.sample = -1;
     prediction.labelled = 0;
     prediction.skipped = pipeline::SkipReason::kHeld;

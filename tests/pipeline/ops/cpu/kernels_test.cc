@@ -55,15 +55,15 @@ TEST(KernelsTest, EveryProcessorsGatherAndWeighMakeTheSame) {
   for (const std::int64_t inputs : {1, 24, 75}) {
     for (const std::int64_t outputs : {2, 16, 24, 48, 64, 75}) {
       const std::vector<float> pixels = Random(kWidth * inputs);
-      const std::vector<float> weights = Random(3 * inputs * Padded(outputs));
-      const std::vector<float> gradients = Random(kWidth * Padded(outputs));
+      const std::vector<float> weights = Random(3 * inputs * PaddedCount(outputs));
+      const std::vector<float> gradients = Random(kWidth * PaddedCount(outputs));
       const auto weighed = [&](const Kernels& by) {
-        std::vector<float> sums(inputs * Padded(outputs));
+        std::vector<float> sums(inputs * PaddedCount(outputs));
         by.weigh({.pixels = pixels.data(),
                   .step = inputs,
                   .pixel_channels = inputs,
                   .gradients = gradients.data(),
-                  .gradient_channels = Padded(outputs),
+                  .gradient_channels = PaddedCount(outputs),
                   .count = kWidth,
                   .sums = sums.data()});
         return sums;

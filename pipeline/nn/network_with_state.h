@@ -6,7 +6,7 @@
 
 namespace millrace::pipeline {
 
-struct OpenedNetwork {
+struct NetworkWithState {
   LayerChain chain;
   /// Tensors under PyTorch's names, sharing memory with the layers. A network from a file has
   /// parameters and buffers, as in its state_dict(). A built-in network has parameters, by layer

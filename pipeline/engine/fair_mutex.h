@@ -1,4 +1,4 @@
-// A fair lock, for a thread that holds it most of the time and other threads that need it rarely.
+// A fair mutex, for a thread that holds it most of the time and other threads that need it rarely.
 #pragma once
 
 #include <mutex>
@@ -9,7 +9,7 @@ namespace millrace::pipeline {
 
 /// Like std::mutex, but fair: a waiter acquires it before the previous holder can re-acquire it.
 /// Implemented with a second, short-lived lock.
-class ABSL_LOCKABLE TurnLock {
+class ABSL_LOCKABLE FairMutex {
  public:
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     const std::lock_guard turn(turn_);

@@ -1,4 +1,4 @@
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 
 #include <cmath>
 #include <map>
@@ -32,7 +32,7 @@ double MillionParameters(const LayerChain& chain) {
 }
 
 // What the authors' code has, as it was counted.
-TEST(FlowNetworksTest, AreAsLargeAsThePublishedOnes) {
+TEST(NamedFlowNetworkTest, AreAsLargeAsThePublishedOnes) {
   const std::map<std::string, double> published = {
       {"ndconv", 1.084}, {"resunet", 4.457}, {"flownets", 38.68}};
   for (const auto& [name, millions] : published) {
@@ -42,7 +42,7 @@ TEST(FlowNetworksTest, AreAsLargeAsThePublishedOnes) {
   }
 }
 
-TEST(FlowNetworksTest, MakeAFlowOfThePicturesSizeThatIsZeroUntilTheyLearn) {
+TEST(NamedFlowNetworkTest, MakeAFlowOfThePicturesSizeThatIsZeroUntilTheyLearn) {
   for (const std::string& name : FlowNetworkNames()) {
     for (const PicturePairs pairs : kAllPairs) {
       const LayerChain chain = MakeNamedFlowNetwork({.name = name, .pairs = pairs});
@@ -89,7 +89,7 @@ class TwoNetworks {
 };
 
 // The way back is the flow of the same pictures the other way round.
-TEST(FlowNetworksTest, TheWayBackIsTheFlowOfThePicturesSwapped) {
+TEST(NamedFlowNetworkTest, TheWayBackIsTheFlowOfThePicturesSwapped) {
   for (const std::string& name : FlowNetworkNames()) {
     const TwoNetworks networks(name, PicturePairs::kBothWays);
     const at::Tensor pictures = Pictures(name);
@@ -101,7 +101,7 @@ TEST(FlowNetworksTest, TheWayBackIsTheFlowOfThePicturesSwapped) {
 }
 
 // What is learned from the first pair is judged by the third picture: it must not have seen it.
-TEST(FlowNetworksTest, OfThreePicturesTheFirstPairsFlowDoesNotDependOnTheThird) {
+TEST(NamedFlowNetworkTest, OfThreePicturesTheFirstPairsFlowDoesNotDependOnTheThird) {
   for (const std::string& name : FlowNetworkNames()) {
     const TwoNetworks networks(name, PicturePairs::kInTurn);
     const at::Tensor pictures = Pictures(name, PicturePairs::kInTurn);
@@ -115,7 +115,7 @@ TEST(FlowNetworksTest, OfThreePicturesTheFirstPairsFlowDoesNotDependOnTheThird) 
   }
 }
 
-TEST(FlowNetworksTest, EveryParameterLearns) {
+TEST(NamedFlowNetworkTest, EveryParameterLearns) {
   for (const std::string& name : FlowNetworkNames()) {
     const LayerChain chain = MakeNamedFlowNetwork({.name = name});
     Wake(chain);
@@ -130,7 +130,7 @@ TEST(FlowNetworksTest, EveryParameterLearns) {
   }
 }
 
-TEST(FlowNetworksTest, UnknownOnesAreNamedWithThoseThatAre) {
+TEST(NamedFlowNetworkTest, UnknownOnesAreNamedWithThoseThatAre) {
   EXPECT_THAT(
       std::string(FlowNetworkInputOf("raft").status().message()),
       ::testing::AllOf(::testing::HasSubstr("raft"), ::testing::HasSubstr("flow, levels, ndconv")));

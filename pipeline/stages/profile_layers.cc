@@ -1,8 +1,9 @@
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -143,13 +144,13 @@ class Profiling {
         device_(device),
         plan_(OneByOne(ShapeOf(chain, AllCuts(chain)))),
         // With a learning rate of 0, the update does all its work but changes nothing.
-        network_(
-            {.chain = chain,
-             .cuts = AllCuts(chain),
-             .devices = {device},
-             .plan = plan_,
-             .judge = Minimising([&objective](const Judgement& j) { return objective(j.output); }),
-             .optimizer = {.learning_rate = 0}}),
+        network_({.chain = chain,
+                  .cuts = AllCuts(chain),
+                  .devices = {device},
+                  .plan = plan_,
+                  .loss = std::make_unique<FunctionLoss>(
+                      [&objective](const StageOutput& o) { return objective(o.output); }),
+                  .optimizer = {.learning_rate = 0}}),
         times_(chain.layers.size()) {}
 
   void Run(const ProfileOptions& options, std::vector<LayerProfile>& layers) {

@@ -1,4 +1,4 @@
-#include "pipeline/engine/turn_lock.h"
+#include "pipeline/engine/fair_mutex.h"
 
 #include <atomic>
 #include <mutex>
@@ -9,9 +9,10 @@
 namespace millrace::pipeline {
 namespace {
 
-// One thread has the lock but for moments; the other gets it all the same, and never beside it.
-TEST(TurnLockTest, WhoWaitsGetsItFromAThreadThatHasItAlmostAlways) {
-  TurnLock lock;
+// One thread holds the mutex almost always. The other one gets it too, and the two never hold it at
+// once.
+TEST(FairMutexTest, AWaiterGetsItFromAThreadThatHoldsItAlmostAlways) {
+  FairMutex lock;
   int held = 0;  // 1 while a thread has the lock.
   std::atomic<bool> done = false;
   std::jthread greedy([&] {

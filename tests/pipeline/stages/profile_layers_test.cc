@@ -1,4 +1,4 @@
-#include "pipeline/stages/cost_profile.h"
+#include "pipeline/stages/profile_layers.h"
 
 #include <cmath>
 
@@ -77,7 +77,7 @@ std::vector<std::string> BitsOf(const LayerChain& chain) {
   return bits;
 }
 
-TEST(CostProfileTest, LeavesTheModelAndTheRandomNumbersAsTheyAre) {
+TEST(ProfileLayersTest, LeavesTheModelAndTheRandomNumbersAsTheyAre) {
   LayerChain chain = SmallChain();
   chain.layers.push_back(std::make_unique<RestlessLayer>());
   const at::Tensor known = chain.layers[2]->parameters()[0];
@@ -87,7 +87,7 @@ TEST(CostProfileTest, LeavesTheModelAndTheRandomNumbersAsTheyAre) {
   EXPECT_TRUE(BitsOf(chain) == before);  // Not EXPECT_EQ: it would print thousands of bytes.
 }
 
-TEST(CostProfileTest, EveryLayerHasItsNameAndItsTimes) {
+TEST(ProfileLayersTest, EveryLayerHasItsNameAndItsTimes) {
   const NetworkProfile network = Profile(SmallChain());
   ASSERT_EQ(network.layers.size(), std::size_t{kSmallLayers});
   for (int i = 0; i < kSmallLayers; ++i) {
@@ -103,7 +103,7 @@ TEST(CostProfileTest, EveryLayerHasItsNameAndItsTimes) {
   EXPECT_TRUE(std::isfinite(*network.spread));
 }
 
-TEST(CostProfileTest, BytesAreThoseOfWeightsCutsAndWhatIsKept) {
+TEST(ProfileLayersTest, BytesAreThoseOfWeightsCutsAndWhatIsKept) {
   const NetworkProfile network = Profile(SmallChain());
   for (int i = 0; i < kSmallLayers; ++i) {
     const LayerProfile& layer = network.layers[i];
@@ -118,7 +118,7 @@ TEST(CostProfileTest, BytesAreThoseOfWeightsCutsAndWhatIsKept) {
             network.layers[1].activation_bytes + 2 * kRow);
 }
 
-TEST(CostProfileTest, EndsSoonOnceItIsStopped) {
+TEST(ProfileLayersTest, EndsSoonOnceItIsStopped) {
   std::stop_source stop;
   stop.request_stop();
   const LayerChain chain = SmallChain();
@@ -132,7 +132,7 @@ TEST(CostProfileTest, EndsSoonOnceItIsStopped) {
   EXPECT_FALSE(judged);
 }
 
-TEST(CostProfileTest, TheFlowNetworkCostsMostInItsConvolutions) {
+TEST(ProfileLayersTest, TheFlowNetworkCostsMostInItsConvolutions) {
   const auto flow = ProfileFlow({.width = 64, .height = 64}, {}, /*runs=*/3);
   ASSERT_TRUE(flow.ok()) << flow.status();
   const std::vector<LayerProfile>& layers = flow->costs.layers;
@@ -156,7 +156,7 @@ TEST(LiveBytesTest, CountsWhatIsLeft) {
 }
 
 // The first that is looked at is how large things are, before anything is timed.
-TEST(CostProfileTest, EndsAfterTheLayerAtHandFromTheFirstForwardOn) {
+TEST(ProfileLayersTest, EndsAfterTheLayerAtHandFromTheFirstForwardOn) {
   const at::Tensor input = at::full({1, kWidth}, 0.5);
   const auto objective = [](const at::Tensor& output) { return output.sum(); };
   for (const bool timed : {true, false}) {

@@ -1,4 +1,4 @@
-#include "pipeline/models/flow_network.h"
+#include "pipeline/models/coarse_to_fine_network.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
@@ -18,33 +18,34 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(FlowNetworkTest, NamesItsLayersForAReader) {
+TEST(CoarseToFineNetworkTest, NamesItsLayersForAReader) {
   std::vector<std::string> names;
-  for (const auto& layer : MakeFlowNetwork().layers) names.push_back(layer->name());
+  for (const auto& layer : MakeCoarseToFineNetwork().layers) names.push_back(layer->name());
   EXPECT_THAT(names, ElementsAre("features 1/2", "features 1/4", "features 1/8", "features 1/16",
                                  "match 1/16", "decode 1/16", "match 1/8", "decode 1/8",
                                  "match 1/4", "decode 1/4 a", "decode 1/4 b"));
 }
 
-TEST(FlowNetworkTest, HasAThirdOfAMillionParameters) {
+TEST(CoarseToFineNetworkTest, HasAThirdOfAMillionParameters) {
   std::int64_t count = 0;
-  for (const at::Tensor& parameter : WholeChain(MakeFlowNetwork()).parameters()) {
+  for (const at::Tensor& parameter : WholeChain(MakeCoarseToFineNetwork()).parameters()) {
     count += parameter.numel();
   }
   EXPECT_GT(count, 300'000);
   EXPECT_LT(count, 375'000);
 }
 
-TEST(FlowNetworkTest, StartsAtExactlyZeroFlowOfThePicturesSize) {
-  const at::Tensor flow = WholeChain(MakeFlowNetwork()).Forward({at::rand({2, 1, 64, 96})})[0];
+TEST(CoarseToFineNetworkTest, StartsAtExactlyZeroFlowOfThePicturesSize) {
+  const at::Tensor flow =
+      WholeChain(MakeCoarseToFineNetwork()).Forward({at::rand({2, 1, 64, 96})})[0];
   EXPECT_EQ(flow.sizes(), (std::vector<std::int64_t>{1, 2, 64, 96}));
   EXPECT_EQ(flow.abs().max().item<float>(), 0);
 }
 
 // All operators together, and in which order the network uses its parameters.
-TEST(FlowNetworkTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
+TEST(CoarseToFineNetworkTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
   for (const PicturePairs pairs : kAllPairs) {
-    const LayerChain network = MakeFlowNetwork({.pairs = pairs});
+    const LayerChain network = MakeCoarseToFineNetwork({.pairs = pairs});
     const at::Tensor pictures = at::rand({PictureCount(pairs), 1, 48, 64});
     const std::vector<at::Tensor> parameters = WholeChain(network).parameters();
     std::vector<at::Tensor> expected;
@@ -68,16 +69,16 @@ TEST(FlowNetworkTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
   }
 }
 
-TEST(FlowNetworkTest, SeedDecidesTheWeights) {
+TEST(CoarseToFineNetworkTest, SeedDecidesTheWeights) {
   const auto first_weight = [](std::uint64_t seed) {
-    return WholeChain(MakeFlowNetwork({.seed = seed})).parameters().front();
+    return WholeChain(MakeCoarseToFineNetwork({.seed = seed})).parameters().front();
   };
   EXPECT_TRUE(at::equal(first_weight(3), first_weight(3)));
   EXPECT_FALSE(at::equal(first_weight(3), first_weight(4)));
 }
 
-TEST(FlowNetworkTest, EveryParameterGetsAGradientAfterAFewSteps) {
-  const LayerChain network = MakeFlowNetwork();
+TEST(CoarseToFineNetworkTest, EveryParameterGetsAGradientAfterAFewSteps) {
+  const LayerChain network = MakeCoarseToFineNetwork();
   const std::vector<at::Tensor> parameters = WholeChain(network).parameters();
   RmsProp optimizer(parameters, 1e-3);
   const at::Tensor pictures = at::rand({2, 1, 64, 64});
@@ -94,9 +95,9 @@ TEST(FlowNetworkTest, EveryParameterGetsAGradientAfterAFewSteps) {
   }
 }
 
-TEST(FlowNetworkTest, SmallerNetworkFitsTogether) {
+TEST(CoarseToFineNetworkTest, SmallerNetworkFitsTogether) {
   const LayerChain network =
-      MakeFlowNetwork({.feature_channels = {4, 6, 8, 10}, .decoder_channels = {12, 10, 8}});
+      MakeCoarseToFineNetwork({.feature_channels = {4, 6, 8, 10}, .decoder_channels = {12, 10, 8}});
   EXPECT_EQ(WholeChain(network).Forward({at::rand({2, 1, 32, 32})})[0].size(3), 32);
 }
 

@@ -1,7 +1,7 @@
-// The networks other than the default one, each in its own file. flow_networks.cc names them.
+// The networks other than the default one, each in its own file. named_flow_network.cc names them.
 #pragma once
 
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 #include "pipeline/nn/layer.h"
 
 namespace millrace::pipeline {

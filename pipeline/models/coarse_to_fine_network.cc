@@ -1,4 +1,4 @@
-#include "pipeline/models/flow_network.h"
+#include "pipeline/models/coarse_to_fine_network.h"
 
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "pipeline/models/flow_layers.h"
-#include "pipeline/ops/convolutions.h"
+#include "pipeline/ops/convolution_stack.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 // Adds the layers in order, and draws their weights from one generator in that order.
 class Builder {
  public:
-  explicit Builder(const FlowNetworkOptions& options)
+  explicit Builder(const CoarseToFineOptions& options)
       : options_(options), random_(at::make_generator<at::CPUGeneratorImpl>(options.seed)) {}
 
   LayerChain Build() &&;
@@ -32,24 +32,24 @@ class Builder {
   int AddFeatures(const char* name, int level, bool has_skip) {
     const int input = level == 0 ? 1 : options_.feature_channels[level - 1];
     const int output = options_.feature_channels[level];
-    return Add<FeatureLayer>(name, Convolutions(input, {{output, 2}, {output, 1}}, random_),
+    return Add<FeatureLayer>(name, ConvolutionStack(input, {{output, 2}, {output, 1}}, random_),
                              has_skip);
   }
 
   // The decoder's hidden convolutions `begin` to `end` - 1.
-  Convolutions Hidden(int input_channels, int begin, int end) {
-    std::vector<Convolutions::Size> sizes;
+  ConvolutionStack HiddenConvolutions(int input_channels, int begin, int end) {
+    std::vector<ConvolutionStack::Size> sizes;
     for (int i = begin; i < end; ++i) sizes.push_back({options_.decoder_channels[i]});
-    return Convolutions(input_channels, sizes, random_);
+    return ConvolutionStack(input_channels, sizes, random_);
   }
 
-  Convolutions HiddenAndFlow(int input_channels, int begin) {
-    Convolutions all = Hidden(input_channels, begin, 3);
+  ConvolutionStack HiddenAndFlow(int input_channels, int begin) {
+    ConvolutionStack all = HiddenConvolutions(input_channels, begin, 3);
     all.AppendZero(kFlowChannels);
     return all;
   }
 
-  const FlowNetworkOptions options_;
+  const CoarseToFineOptions options_;
   at::Generator random_;
   LayerChain chain_;
 };
@@ -68,7 +68,8 @@ LayerChain Builder::Build() && {
   Add<DecodeLayer>("decode 1/8", HiddenAndFlow(kMatchChannels + channels[2] + kFlowChannels, 0));
 
   const int match_4 = Add<MatchLayer>("match 1/4", options_.pairs, true);
-  Add<FirstDecodeLayer>("decode 1/4 a", Hidden(kMatchChannels + channels[1] + kFlowChannels, 0, 1));
+  Add<FirstDecodeLayer>("decode 1/4 a",
+                        HiddenConvolutions(kMatchChannels + channels[1] + kFlowChannels, 0, 1));
   const int last =
       Add<LastDecodeLayer>("decode 1/4 b", HiddenAndFlow(options_.decoder_channels[0], 1));
 
@@ -78,6 +79,8 @@ LayerChain Builder::Build() && {
 
 }  // namespace
 
-LayerChain MakeFlowNetwork(const FlowNetworkOptions& options) { return Builder(options).Build(); }
+LayerChain MakeCoarseToFineNetwork(const CoarseToFineOptions& options) {
+  return Builder(options).Build();
+}
 
 }  // namespace millrace::pipeline

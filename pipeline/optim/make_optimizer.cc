@@ -1,4 +1,4 @@
-// The list of optimizers.
+// Makes an optimizer of the configured kind.
 #include <utility>
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-#include "pipeline/ops/convolutions.h"
+#include "pipeline/ops/convolution_stack.h"
 
 #include <cmath>
 #include <utility>
@@ -17,8 +17,8 @@ constexpr double kNegativeSlope = 0.1;
 
 }  // namespace
 
-Convolutions::Convolutions(int input_channels, const std::vector<Size>& sizes,
-                           at::Generator& random)
+ConvolutionStack::ConvolutionStack(int input_channels, const std::vector<Size>& sizes,
+                                   at::Generator& random)
     : channels_(input_channels) {
   for (const Size& size : sizes) {
     at::Tensor weight = at::empty({size.channels, channels_, kKernel, kKernel}, at::kFloat);
@@ -28,12 +28,12 @@ Convolutions::Convolutions(int input_channels, const std::vector<Size>& sizes,
   }
 }
 
-void Convolutions::AppendZero(int channels) {
+void ConvolutionStack::AppendZero(int channels) {
   Append(at::zeros({channels, channels_, kKernel, kKernel}, at::kFloat), 1);
   linear_end_ = true;
 }
 
-void Convolutions::Append(at::Tensor weight, int stride) {
+void ConvolutionStack::Append(at::Tensor weight, int stride) {
   MILLRACE_CHECK(!linear_end_);
   channels_ = static_cast<int>(weight.size(0));
   strides_.push_back(stride);
@@ -43,7 +43,7 @@ void Convolutions::Append(at::Tensor weight, int stride) {
   parameters_.push_back(at::zeros({channels_}, at::kFloat).set_requires_grad(true));
 }
 
-at::Tensor Convolutions::Forward(at::Tensor values) const {
+at::Tensor ConvolutionStack::Forward(at::Tensor values) const {
   for (std::size_t i = 0; i < strides_.size(); ++i) {
     const bool linear = linear_end_ && i + 1 == strides_.size();
     values = Convolve(values, parameters_[2 * i], parameters_[2 * i + 1],

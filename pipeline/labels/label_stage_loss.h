@@ -1,4 +1,4 @@
-// Judges a window of samples by the labels that have arrived, and publishes predictions.
+// The loss of a window of samples, by the labels that have arrived so far.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "pipeline/labels/target_loss.h"
 #include "pipeline/learner/label_task_options.h"
 #include "pipeline/learner/learner.h"
-#include "pipeline/stages/judge.h"
+#include "pipeline/stages/loss.h"
 
 namespace millrace::pipeline {
 
@@ -29,7 +29,7 @@ void SetOutputs(std::vector<float> outputs, LabelTask task, ModelPrediction& pre
 
 [[nodiscard]] bool AllFinite(std::span<const float> values);
 
-/// The maximum number of steps between a step's begin and its last judgement. LateLabels must
+/// The maximum number of steps between a step's begin and its last loss. LateLabels must
 /// remember this number of steps.
 [[nodiscard]] std::int64_t StepsInFlight(const Phases& phases);
 
@@ -52,44 +52,55 @@ struct LabelScore {
 /// Receives the score of a prediction. Returns whether it shows drift.
 using OnLabelScore = std::function<bool(const LabelScore&)>;
 
-/// Thread-safe for the calls that stages make under a plan. `labels` must outlive it.
-class LabelJudge {
+/// INVALID_ARGUMENT, naming `what`, unless `output` has a row of outputs for each sample of a
+/// window.
+[[nodiscard]] absl::Status CheckOutputShape(const LabelTaskOptions& task, const at::Tensor& output,
+                                            const std::string& what);
+
+/// The mean loss over the window's rows with labels: undefined if no row has one. Thread-safe for
+/// the calls that stages make under a plan.
+class LabelWindowLoss : public Loss {
  public:
-  /// `updates`: the last stage's update count, read at each prediction. `on_score` is called before
-  /// the prediction is published; may be empty.
-  LabelJudge(const LabelTaskOptions& task, LateLabels& labels, OnPrediction on_prediction,
-             std::function<std::int64_t()> updates, OnLabelScore on_score = {});
+  /// `labels` must outlive it.
+  LabelWindowLoss(const LabelTaskOptions& task, LateLabels& labels);
 
-  /// INVALID_ARGUMENT, naming `what`, unless its output for a window can be judged.
-  [[nodiscard]] absl::Status CheckFits(const at::Tensor& output, const std::string& what) const;
-  /// INVALID_ARGUMENT, with the allowed values, unless `label` is a label of the task.
-  [[nodiscard]] absl::Status CheckLabel(const SampleLabel& label) const;
+  [[nodiscard]] LossValue Compute(const StageOutput& output) override {
+    return {.objective = LossOf(labels_.Labels(output.sample), output.output)};
+  }
 
-  /// The mean loss over the rows with labels. The stage does not learn if no row has a label, or a
-  /// value of the prediction is not finite.
-  [[nodiscard]] Judge OfPredictions();
-  /// The same for the stages before, which make no predictions.
-  [[nodiscard]] Judge OfStages() const;
-
- private:
+ protected:
   using Labels = std::vector<LateLabels::Labelled>;
 
   [[nodiscard]] at::Tensor LossOf(const Labels& labels, const at::Tensor& output) const;
-  [[nodiscard]] bool Decide(const Judgement& made, const at::Tensor& loss);
-  [[nodiscard]] ModelPrediction PredictionOf(const Judgement& made, int labelled,
-                                             const at::Tensor& loss) const;
-  [[nodiscard]] LabelScore ScoreOf(const Judgement& made, const Labels& labels,
-                                   const ModelPrediction& prediction);
 
   const LabelTask task_;
   const int window_;
   const int outputs_;
   const TargetLoss loss_;
   LateLabels& labels_;
+};
+
+/// The same for the last stage, which publishes predictions. It does not learn if a value of the
+/// prediction is not finite.
+class LabelPredictionLoss final : public LabelWindowLoss {
+ public:
+  /// `updates`: the last stage's update count, read at each prediction. `on_score` is called before
+  /// the prediction is published; may be empty.
+  LabelPredictionLoss(const LabelTaskOptions& task, LateLabels& labels, OnPrediction on_prediction,
+                      std::function<std::int64_t()> updates, OnLabelScore on_score = {});
+
+  [[nodiscard]] bool OnPredicted(const StageOutput& output, const LossValue& value) override;
+
+ private:
+  [[nodiscard]] ModelPrediction PredictionOf(const StageOutput& output, int labelled,
+                                             const at::Tensor& loss) const;
+  [[nodiscard]] LabelScore ScoreOf(const StageOutput& output, const Labels& labels,
+                                   const ModelPrediction& prediction);
+
   const OnPrediction on_prediction_;
   const std::function<std::int64_t()> updates_;
   const OnLabelScore on_score_;
-  TypicalValue zeros_;  // For the last stage's thread: losses of zeros.
+  TypicalValue zeros_;  // Losses of zeros.
 };
 
 }  // namespace millrace::pipeline

@@ -1,4 +1,4 @@
-#include "pipeline/flow/flow_judge.h"
+#include "pipeline/flow/flow_stage_loss.h"
 
 #include <utility>
 
@@ -19,42 +19,31 @@ bool SaysSomething(SkipReason skipped) {
 
 }  // namespace
 
-FlowJudge::FlowJudge(const FlowTaskOptions& task, OnPrediction on_prediction,
-                     LearningDecisions& decisions, Recovery& recovery)
+FlowPredictionLoss::FlowPredictionLoss(const FlowTaskOptions& task, OnPrediction on_prediction,
+                                       LearningDecisions& decisions, Recovery& recovery,
+                                       std::function<std::int64_t()> updates)
     : task_(task),
       on_prediction_(std::move(on_prediction)),
       decisions_(decisions),
-      recovery_(recovery) {}
+      recovery_(recovery),
+      updates_(std::move(updates)) {}
 
-bool FlowJudge::LevelIsWanted(std::int64_t sample) const {
-  if (!decisions_.MayTeach(sample)) return false;
-  recovery_.OnLevelLearns();
-  return true;
+LossValue FlowPredictionLoss::Compute(const StageOutput& output) {
+  return MeasureFlow(task_, output.input, output.output);
 }
 
-Measured FlowJudge::MeasureLevel(const Judgement& made) const {
-  const std::int64_t factor = made.input.size(3) / made.output.size(3);
-  const at::Tensor pictures = at::avg_pool2d(made.input, {factor, factor});
-  return {.objective = LossFor(task_, pictures, made.output).objective};
-}
-
-Measured FlowJudge::Measure(const Judgement& made) const {
-  return MeasureFlow(task_, made.input, made.output);
-}
-
-bool FlowJudge::Decide(const Judgement& made, const Measured& measured,
-                       StagedNetwork& network) const {
-  ModelPrediction prediction = FlowPredictionOf(measured.figures);
-  prediction.sample = made.sample;
-  prediction.updates = network.updates().back();
-  prediction.skipped = decisions_.Decide({.sample = made.sample,
+bool FlowPredictionLoss::OnPredicted(const StageOutput& output, const LossValue& value) {
+  ModelPrediction prediction = FlowPredictionOf(value.figures);
+  prediction.sample = output.sample;
+  prediction.updates = updates_();
+  prediction.skipped = decisions_.Decide({.sample = output.sample,
                                           .flow = *prediction.flow,
                                           .width = prediction.width,
                                           .height = prediction.height,
                                           .finite = prediction.finite,
                                           .loss = prediction.loss,
                                           .loss_no_motion = prediction.loss_no_motion});
-  Recovery::Scored scored{.sample = made.sample,
+  Recovery::Scored scored{.sample = output.sample,
                           .learned = prediction.skipped == SkipReason::kNone};
   if (SaysSomething(prediction.skipped)) {
     scored.ratio = static_cast<double>(prediction.loss) / prediction.loss_no_motion;
@@ -62,6 +51,18 @@ bool FlowJudge::Decide(const Judgement& made, const Measured& measured,
   prediction.drift = recovery_.OnScored(scored);
   on_prediction_(std::move(prediction));
   return scored.learned;
+}
+
+bool FlowLevelLoss::MayLearn(std::int64_t sample) {
+  if (!decisions_.MayTeach(sample)) return false;
+  recovery_.OnLevelLearns();
+  return true;
+}
+
+LossValue FlowLevelLoss::Compute(const StageOutput& output) {
+  const std::int64_t factor = output.input.size(3) / output.output.size(3);
+  const at::Tensor pictures = at::avg_pool2d(output.input, {factor, factor});
+  return {.objective = LossFor(task_, pictures, output.output).objective};
 }
 
 }  // namespace millrace::pipeline

@@ -11,7 +11,7 @@ namespace millrace::pipeline {
 /// 3x3 convolutions with bias, each followed by a leaky ReLU.
 ///
 /// Not thread-safe. Owns its parameters: a weight and a bias for each convolution, in order.
-class Convolutions {
+class ConvolutionStack {
  public:
   /// The output of one convolution.
   struct Size {
@@ -20,7 +20,7 @@ class Convolutions {
   };
 
   /// Draws the weights so that leaky ReLUs keep the variance; biases are zero.
-  Convolutions(int input_channels, const std::vector<Size>& sizes, at::Generator& random);
+  ConvolutionStack(int input_channels, const std::vector<Size>& sizes, at::Generator& random);
 
   /// Appends a convolution without a ReLU. Its weights are zero, and so is its output at first.
   void AppendZero(int channels);

@@ -1,4 +1,4 @@
-#include "pipeline/labels/label_judge.h"
+#include "pipeline/labels/label_stage_loss.h"
 
 #include <algorithm>
 #include <cmath>
@@ -55,8 +55,8 @@ std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task) {
   return {first, first + out.numel()};
 }
 
-// A sample's slot on its way to the last stage is free after that stage has judged it. A sample
-// that the stage keeps for a second judgement takes one of the stage's own slots.
+// A sample's slot on its way to the last stage is free after that stage has computed its loss. A
+// sample that the stage keeps to compute it again takes one of the stage's own slots.
 std::int64_t StepsInFlight(const Phases& phases) {
   std::int64_t most = 0;
   for (const Phase& phase : phases) {
@@ -70,30 +70,25 @@ std::int64_t StepsInFlight(const Phases& phases) {
   return most;
 }
 
-LabelJudge::LabelJudge(const LabelTaskOptions& task, LateLabels& labels, OnPrediction on_prediction,
-                       std::function<std::int64_t()> updates, OnLabelScore on_score)
+absl::Status CheckOutputShape(const LabelTaskOptions& task, const at::Tensor& output,
+                              const std::string& what) {
+  const int window = task.window;
+  const int outputs = task.outputs;
+  if (output.sizes() == at::IntArrayRef({window, outputs})) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, " makes [", absl::StrJoin(output.sizes(), ", "), "] of a window of ", window,
+      " samples; ", outputs, task.task == LabelTask::kClassification ? " classes" : " values",
+      " need [", window, ", ", outputs, "]"));
+}
+
+LabelWindowLoss::LabelWindowLoss(const LabelTaskOptions& task, LateLabels& labels)
     : task_(task.task),
       window_(task.window),
       outputs_(task.outputs),
       loss_(LossFor(task.task)),
-      labels_(labels),
-      on_prediction_(std::move(on_prediction)),
-      updates_(std::move(updates)),
-      on_score_(std::move(on_score)) {}
+      labels_(labels) {}
 
-absl::Status LabelJudge::CheckFits(const at::Tensor& output, const std::string& what) const {
-  if (output.sizes() == at::IntArrayRef({window_, outputs_})) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      what, " makes [", absl::StrJoin(output.sizes(), ", "), "] of a window of ", window_,
-      " samples; ", outputs_, task_ == LabelTask::kClassification ? " classes" : " values",
-      " need [", window_, ", ", outputs_, "]"));
-}
-
-absl::Status LabelJudge::CheckLabel(const SampleLabel& label) const {
-  return pipeline::CheckLabel(label, task_, outputs_);
-}
-
-at::Tensor LabelJudge::LossOf(const Labels& labels, const at::Tensor& output) const {
+at::Tensor LabelWindowLoss::LossOf(const Labels& labels, const at::Tensor& output) const {
   const auto count = static_cast<std::int64_t>(labels.size());
   if (count == 0) return {};
   std::vector<std::int64_t> rows;
@@ -108,59 +103,55 @@ at::Tensor LabelJudge::LossOf(const Labels& labels, const at::Tensor& output) co
       values.insert(values.end(), own.begin(), own.end());
     }
   }
-  const at::Tensor judged = output.index_select(0, TensorOf(rows, {count}, at::kLong));
-  return loss_(judged, task_ == LabelTask::kClassification
-                           ? TensorOf(classes, {count}, at::kLong)
-                           : TensorOf(values, {count, outputs_}, at::kFloat));
+  const at::Tensor labelled_rows = output.index_select(0, TensorOf(rows, {count}, at::kLong));
+  return loss_(labelled_rows, task_ == LabelTask::kClassification
+                                  ? TensorOf(classes, {count}, at::kLong)
+                                  : TensorOf(values, {count, outputs_}, at::kFloat));
 }
 
-Judge LabelJudge::OfStages() const {
-  return Minimising(
-      [this](const Judgement& made) { return LossOf(labels_.Labels(made.sample), made.output); },
-      /*of_tensors_alone=*/false);
-}
+LabelPredictionLoss::LabelPredictionLoss(const LabelTaskOptions& task, LateLabels& labels,
+                                         OnPrediction on_prediction,
+                                         std::function<std::int64_t()> updates,
+                                         OnLabelScore on_score)
+    : LabelWindowLoss(task, labels),
+      on_prediction_(std::move(on_prediction)),
+      updates_(std::move(updates)),
+      on_score_(std::move(on_score)) {}
 
-Judge LabelJudge::OfPredictions() {
-  Judge judge = OfStages();
-  judge.decide = [this](const Judgement& made, const Measured& measured) {
-    return Decide(made, measured.objective);
-  };
-  return judge;
-}
-
-bool LabelJudge::Decide(const Judgement& made, const at::Tensor& loss) {
-  const Labels labels = labels_.Labels(made.sample);
-  ModelPrediction prediction = PredictionOf(made, static_cast<int>(labels.size()), loss);
-  if (on_score_) prediction.drift = on_score_(ScoreOf(made, labels, prediction));
+bool LabelPredictionLoss::OnPredicted(const StageOutput& output, const LossValue& value) {
+  const Labels labels = labels_.Labels(output.sample);
+  ModelPrediction prediction =
+      PredictionOf(output, static_cast<int>(labels.size()), value.objective);
+  if (on_score_) prediction.drift = on_score_(ScoreOf(output, labels, prediction));
   const bool finite = prediction.finite;
   on_prediction_(std::move(prediction));
   return finite;
 }
 
-ModelPrediction LabelJudge::PredictionOf(const Judgement& made, int labelled,
-                                         const at::Tensor& loss) const {
-  ModelPrediction prediction{.sample = made.sample,
+ModelPrediction LabelPredictionLoss::PredictionOf(const StageOutput& output, int labelled,
+                                                  const at::Tensor& loss) const {
+  ModelPrediction prediction{.sample = output.sample,
                              .flow = nullptr,
                              .labelled = labelled,
                              .loss = loss.defined() ? loss.item<float>() : 0,
                              .updates = updates_()};
-  SetOutputs(OutputsOf(made.output[made.sample % window_], task_), task_, prediction);
+  SetOutputs(OutputsOf(output.output[output.sample % window_], task_), task_, prediction);
   return prediction;
 }
 
-LabelScore LabelJudge::ScoreOf(const Judgement& made, const Labels& labels,
-                               const ModelPrediction& prediction) {
-  LabelScore score{.sample = made.sample,
+LabelScore LabelPredictionLoss::ScoreOf(const StageOutput& output, const Labels& labels,
+                                        const ModelPrediction& prediction) {
+  LabelScore score{.sample = output.sample,
                    .labelled = prediction.labelled,
                    .finite = prediction.finite,
                    .loss = prediction.loss};
   Labels fresh;
   std::ranges::copy_if(labels, std::back_inserter(fresh), &LateLabels::Labelled::fresh);
   if (!fresh.empty()) {
-    const at::Tensor output = made.output.detach();
+    const at::Tensor detached = output.output.detach();
     score.fresh = static_cast<int>(fresh.size());
-    score.fresh_loss = LossOf(fresh, output).item<double>();
-    zeros_.Add(LossOf(fresh, at::zeros_like(output)).item<double>());
+    score.fresh_loss = LossOf(fresh, detached).item<double>();
+    zeros_.Add(LossOf(fresh, at::zeros_like(detached)).item<double>());
   }
   score.loss_of_zeros = zeros_.mean();
   return score;

@@ -22,7 +22,7 @@
 
 namespace millrace::pipeline {
 
-struct FlowNetworkOptions {
+struct CoarseToFineOptions {
   /// Seeds the random weights.
   std::uint64_t seed = 0;
   /// Channels of the features at 1/2, 1/4, 1/8 and 1/16 of the picture's size.
@@ -37,6 +37,6 @@ struct FlowNetworkOptions {
 /// 0..1, the oldest first. Makes the flow [1 or 2, 2, height, width] of each pair, (dx, dy) in
 /// pixels. Its indices are those of the pair's first picture: from(x) ~ to(x + flow(x)). The flow
 /// is exactly zero until the network learns.
-[[nodiscard]] LayerChain MakeFlowNetwork(const FlowNetworkOptions& options = {});
+[[nodiscard]] LayerChain MakeCoarseToFineNetwork(const CoarseToFineOptions& options = {});
 
 }  // namespace millrace::pipeline

@@ -1,5 +1,5 @@
-// The part of captured stages that the plan decides. gpu_test runs captured stages.
-#include "pipeline/stages/captured_stage.h"
+// The part of graphed stages that the plan decides. gpu_test runs graphed stages.
+#include "pipeline/stages/graphed_stage.h"
 
 #include <gtest/gtest.h>
 
@@ -17,46 +17,46 @@ Plan PlanOf(const std::string& schedule, bool separate = false) {
   return *MakePlan(schedule, request);
 }
 
-// Where two samples share a lane, the older one is gone from every ring when the newer one comes,
+// Where two samples share a slot, the older one is gone from every ring when the newer one comes,
 // and their backwards are as far apart in their stages' orders.
-TEST(CapturedStageTest, ALaneIsTakenAgainWhenItsSampleIsGone) {
+TEST(GraphedStageTest, ASlotIsTakenAgainWhenItsSampleIsGone) {
   for (const std::string& schedule : ScheduleNames()) {
     const Plan plan = PlanOf(schedule);
-    const int lanes = LaneCount(plan);
+    const int slots = SlotCount(plan);
     const Dependencies dependencies(plan);
     for (int stage = 1; stage <= plan.stage_count(); ++stage) {
-      EXPECT_GE(lanes, plan.rules(stage).slots) << schedule;
-      for (std::int64_t sample = 0; sample < 3L * lanes; ++sample) {
+      EXPECT_GE(slots, plan.rules(stage).slots) << schedule;
+      for (std::int64_t sample = 0; sample < 3L * slots; ++sample) {
         const auto position = [&](std::int64_t s) {
           return dependencies.Position(OperationKind::kBackward, stage, s);
         };
-        EXPECT_EQ(position(sample + lanes), position(sample) + lanes) << schedule;
+        EXPECT_EQ(position(sample + slots), position(sample) + slots) << schedule;
       }
     }
     for (const Channel& channel : plan.channels) {
-      EXPECT_GE(lanes, channel.slots) << schedule;
-      EXPECT_GE(lanes, channel.gradient_slots) << schedule;
+      EXPECT_GE(slots, channel.slots) << schedule;
+      EXPECT_GE(slots, channel.gradient_slots) << schedule;
     }
   }
 }
 
-// A captured stage whose samples find their version elsewhere gives up, which gpu_learning_test
+// A graphed stage whose samples find their version elsewhere stays eager, which gpu_learning_test
 // would see.
-TEST(CapturedStageTest, AStageHoldsAllVersionsAndALaneReadsTheSamePlace) {
+TEST(GraphedStageTest, AStageHoldsAllVersionsAndASlotReadsTheSamePlace) {
   for (const std::string schedule : {"pipedream", "pipedream_2bw"}) {
     const Plan plan = PlanOf(schedule);
-    const int lanes = LaneCount(plan);
-    ASSERT_EQ(lanes % plan.samples_per_pattern, 0);
+    const int slots = SlotCount(plan);
+    ASSERT_EQ(slots % plan.samples_per_pattern, 0);
     for (int stage = 1; stage <= plan.stage_count(); ++stage) {
       EXPECT_GE(VersionsHeld(plan, stage), plan.rules(stage).versions);
-      EXPECT_EQ(lanes / plan.samples_per_pattern % VersionsHeld(plan, stage), 0) << schedule;
+      EXPECT_EQ(slots / plan.samples_per_pattern % VersionsHeld(plan, stage), 0) << schedule;
     }
     EXPECT_GT(VersionsHeld(plan, 1), 1);
     EXPECT_EQ(VersionsHeld(PlanOf("pipedream"), 4), 1) << "the last reads one";
   }
 }
 
-TEST(CapturedStageTest, AStageOfSeveralStreamsIsNotCaptured) {
+TEST(GraphedStageTest, AStageOfSeveralStreamsIsNotCaptured) {
   EXPECT_EQ(WhyPlanIsNotCaptured(PlanOf("partime"), 1), "");
   EXPECT_EQ(WhyPlanIsNotCaptured(PlanOf("pipedream"), 1), "");
   const Plan separate = PlanOf("stale", /*separate=*/true);

@@ -1,10 +1,10 @@
-#include "pipeline/models/flow_networks.h"
+#include "pipeline/models/named_flow_network.h"
 
 #include <ATen/ops/cat.h>
 
 #include "base/check.h"
-#include "pipeline/models/flow_network.h"
-#include "pipeline/models/flow_network_kinds.h"
+#include "pipeline/models/coarse_to_fine_network.h"
+#include "pipeline/models/published_flow_networks.h"
 
 namespace millrace::pipeline {
 
@@ -14,7 +14,7 @@ LayerChain MakeNamedFlowNetwork(const NamedFlowNetworkOptions& options) {
   if (options.name == "resunet") return MakeResUnet(options);
   if (options.name == "flownets") return MakeFlowNetS(options);
   MILLRACE_CHECK(options.name == "flow");
-  return MakeFlowNetwork({.seed = options.seed, .pairs = options.pairs});
+  return MakeCoarseToFineNetwork({.seed = options.seed, .pairs = options.pairs});
 }
 
 at::Tensor PicturesAsChannels(const at::Tensor& pictures, PicturePairs pairs) {
