@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "nlohmann/json.hpp"
-#include "service/commands/plan/cmd_plan.h"
+#include "service/commands/plan/plan_command.h"
 #include "service/commands/plan/plan_drawing.h"
 #include "service/commands/plan/plan_json.h"
 #include "service/commands/plan/plan_table.h"
@@ -334,7 +334,7 @@ TEST(CmdPlanTest, WhatIsAskedForComesBeforeWhatIsConfigured) {
 }
 
 TEST(CmdPlanTest, SavesCostsThatItReadsBack) {
-  const std::string path = ::testing::TempDir() + "/cmd_plan_test_costs.json";
+  const std::string path = ::testing::TempDir() + "/plan_report_test_costs.json";
   const Ran measured = RunWith({.config = "model.yaml", .stream = "gate", .save_costs = path});
   EXPECT_EQ(measured.code, 0) << measured.errors;
   PlanArguments again{.costs = path, .schedule = "partime"};

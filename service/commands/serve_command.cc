@@ -1,4 +1,4 @@
-#include "service/commands/cmd_serve.h"
+#include "service/commands/serve_command.h"
 
 #include <unistd.h>
 
@@ -7,6 +7,9 @@
 #include <memory>
 #include <utility>
 
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
@@ -25,12 +28,26 @@
 #include "service/server/real_stream.h"
 #include "service/server/serve.h"
 #include "service/terminal/cli_exit_codes.h"
+#include "service/terminal/cli_values.h"
 #include "service/terminal/serve_signals.h"
 #include "service/terminal/terminal.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
+
+constexpr char kFooter[] = R"(
+SIGTERM and SIGINT (Ctrl-C) end it within three seconds: frames inside the pipeline get their
+predictions, subscribers are told, a summary is printed. Where something hangs it ends after twelve,
+as it is. A second signal ends it at once.
+SIGHUP has the configuration read again: streams come, go and change as it says; what takes a restart
+is named in the log.
+Logs go to stderr, banner, progress and summary to stdout.
+
+Examples
+  millrace serve
+  millrace serve --config samples/millrace.yaml
+  millrace serve --config samples/millrace.yaml --frames 500 --summary-json summary.json)";
 
 /// Limit from SIGTERM to the end, even if a thread hangs. A slow disk has time for the last
 /// checkpoints, and systemd waits longer (deploy/systemd).
@@ -155,6 +172,23 @@ absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) 
 }
 
 }  // namespace
+
+void AddServe(CLI::App& app, ServeArguments& arguments) {
+  CLI::App* serve =
+      app.add_subcommand("serve", "Learn from the configured cameras and serve the predictions");
+  serve->add_option("-c,--config", arguments.config, "The configuration (YAML)")
+      ->capture_default_str();
+  serve
+      ->add_option("--frames", arguments.frames,
+                   "End once every stream has this many predictions; 0: go on. Frames inside the "
+                   "pipeline then still get theirs, so the summary may count a few more")
+      ->check(WholeFrom(0))
+      ->capture_default_str();
+  serve->add_option("--summary-json", arguments.summary_json,
+                    "Write the summary of the run to this file at the end");
+  serve->add_flag("--no-progress", arguments.no_progress, "Print no line of progress");
+  serve->footer(kFooter);
+}
 
 int RunServe(const ServeArguments& arguments) {
   SignalRelay relay;

@@ -1,8 +1,11 @@
-#include "service/commands/cmd_check_config.h"
+#include "service/commands/check_config_command.h"
 
 #include <filesystem>
 #include <iostream>
 
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ingest/source/source.h"
@@ -19,6 +22,17 @@
 
 namespace millrace::service {
 namespace {
+
+constexpr char kFooter[] = R"(
+Exit code 0 if the configuration is right, 2 if not: then each error is a line with file, line,
+column, what is wrong and what is allowed. Passwords in URIs are never shown.
+
+Editors that know JSON schemas check a configuration while it is written.
+
+Examples
+  millrace check-config samples/millrace.yaml
+  millrace check-config --print samples/millrace.yaml
+  millrace check-config --schema > millrace.schema.json)";
 
 std::string DescribeTask(const StreamConfig& stream) {
   if (IsOfLabels(stream.task)) {
@@ -72,6 +86,20 @@ int Refused(const absl::Status& why) {
 }
 
 }  // namespace
+
+void AddCheckConfig(CLI::App& app, CheckConfigArguments& arguments) {
+  CLI::App* check = app.add_subcommand(
+      "check-config", "Say what is wrong with a configuration, or what it would run");
+  CLI::Option* config = check->add_option("config", arguments.config, "The configuration (YAML)");
+  CLI::Option* print = check->add_flag(
+      "--print", arguments.print, "Print all that holds, every default too, as a configuration");
+  CLI::Option* schema =
+      check->add_flag("--schema", arguments.schema, "Print the JSON schema of configurations");
+  print->needs(config);
+  schema->excludes(config);
+  check->require_option(1, 2);
+  check->footer(kFooter);
+}
 
 std::string DescribeConfig(const Config& config) {
   std::string text;

@@ -1,4 +1,4 @@
-#include "service/commands/watch/cmd_watch.h"
+#include "service/commands/watch/watch_command.h"
 
 #include <unistd.h>
 
@@ -11,6 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "grpcpp/grpcpp.h"
@@ -23,11 +26,27 @@
 #include "service/commands/watch/watch_status.h"
 #include "service/server/grpc_log.h"
 #include "service/terminal/cli_exit_codes.h"
+#include "service/terminal/cli_values.h"
 #include "service/terminal/serve_signals.h"
 #include "service/terminal/terminal.h"
 
 namespace millrace::service {
 namespace {
+
+constexpr char kFooter[] = R"(
+On a terminal each stream has a line that is rewritten, and that says what is the matter where no
+prediction comes; elsewhere, and with --json, each prediction is a line of its own. A prediction
+that came while the one before it was shown is skipped and counted as missed. A loss that a
+prediction does not have is null in JSON. Pictures are JPEG files, FOLDER/STREAM-FRAME.jpg; --count
+says how many. It ends with 0 at Ctrl-C and where nobody reads what it prints any more, and with 1 if
+a stream could not be watched to its end, which stderr says.
+
+Examples
+  millrace watch
+  millrace watch 192.168.1.20:50051 --stream gate --count 100
+  millrace watch --json | jq -c 'select(.delay_ms > 200)'
+  millrace watch --view pictures --count 10
+  millrace watch 192.168.1.20:50051 --ca ca.pem --token-file token.txt)";
 
 /// The terminal's size, or a default if it does not report one.
 ScreenSize SizeOfScreen() { return {.columns = TerminalColumns(200), .rows = TerminalRows(24)}; }
@@ -185,6 +204,32 @@ int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
 }
 
 }  // namespace
+
+void AddWatch(CLI::App& app, WatchArguments& arguments) {
+  CLI::App* watch = app.add_subcommand("watch", "Show what a running server predicts");
+  watch->add_option("address", arguments.address, "HOST:PORT of the server's gRPC")
+      ->capture_default_str();
+  watch->add_option("-s,--stream", arguments.stream, "This stream alone, instead of all");
+  watch
+      ->add_option("-n,--count", arguments.count,
+                   "End after this many predictions of each stream. 0: go on")
+      ->check(WholeFrom(0))
+      ->capture_default_str();
+  watch->add_flag("--json", arguments.json, "Print an object of JSON for each prediction");
+  watch->add_option("--view", arguments.view,
+                    "Save the picture of each prediction, camera and flow, in this folder");
+  WatchSecurity& security = arguments.security;
+  watch->add_flag("--tls", security.tls, "Speak TLS, and trust whom this machine trusts");
+  watch->add_option("--ca", security.ca_file, "Speak TLS, and trust the certificates of this file");
+  CLI::Option* certificate = watch->add_option("--certificate", security.certificate_file,
+                                               "Speak TLS, and show this certificate");
+  certificate->needs(
+      watch->add_option("--key", security.key_file, "Its private key")->needs(certificate));
+  watch->add_option("--server-name", security.server_name,
+                    "The name in the server's certificate, where it is not the address's");
+  watch->add_option("--token-file", security.token_file, "The file with the token to show");
+  watch->footer(kFooter);
+}
 
 int RunWatch(const WatchArguments& arguments) {
   LogGrpc(GrpcSide::kClient);

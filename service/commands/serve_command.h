@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "service/terminal/cli_app.h"
+
 namespace millrace::service {
 
 /// The default configuration, in the working folder.
@@ -17,6 +19,9 @@ struct ServeArguments {
   std::string summary_json;
   bool no_progress = false;
 };
+
+/// Adds the command to `app`. Parsing writes to `arguments`.
+void AddServe(CLI::App& app, ServeArguments& arguments);
 
 /// Runs the command and returns the program's exit code.
 [[nodiscard]] int RunServe(const ServeArguments& arguments);
