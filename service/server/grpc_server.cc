@@ -73,10 +73,11 @@ void BoundAge(const GrpcServer::Options& options, grpc::ServerBuilder& builder) 
                              Milliseconds(options.connection_grace));
 }
 
-class RunningServer final : public GrpcServer {
+}  // namespace
+
+class GrpcServer::Services {
  public:
-  RunningServer(const Options& options, const StreamApi& api,
-                std::unique_ptr<const Admission> admission)
+  Services(const Options& options, const StreamApi& api, std::unique_ptr<const Admission> admission)
       : admission_(std::move(admission)),
         calls_(options.stall_limit),
         predictions_({.streams = *api.streams,
@@ -96,15 +97,18 @@ class RunningServer final : public GrpcServer {
                     .liveness = *api.liveness,
                     .admission = *admission_}),
         health_(statuses_) {}
-  ~RunningServer() override {
-    if (handover_ != nullptr) RunningServer::Shutdown(seconds(0));
+  ~Services() {
+    if (handover_ != nullptr) Shutdown(seconds(0));
   }
+
+  Services(const Services&) = delete;
+  Services& operator=(const Services&) = delete;
 
   absl::Status Listen(const Options& options, const StreamApi& api);
 
-  int port() const override { return handover_->port(); }
-  void Drain() override { statuses_.Drain(); }
-  void Shutdown(std::chrono::nanoseconds grace) override {
+  [[nodiscard]] int port() const { return handover_->port(); }
+  void Drain() { statuses_.Drain(); }
+  void Shutdown(std::chrono::nanoseconds grace) {
     Drain();
     health_.EndWatches();
     handover_->Stop();
@@ -135,7 +139,7 @@ class RunningServer final : public GrpcServer {
   std::unique_ptr<HealthReporter> reporter_;
 };
 
-absl::Status RunningServer::Listen(const Options& options, const StreamApi& api) {
+absl::Status GrpcServer::Services::Listen(const Options& options, const StreamApi& api) {
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<TcpServer> tcp,
                             TcpServer::Listen({.address = options.address,
                                                .port = options.port,
@@ -190,17 +194,20 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
   return absl::OkStatus();
 }
 
-}  // namespace
+GrpcServer::GrpcServer(std::unique_ptr<Services> services) : services_(std::move(services)) {}
+GrpcServer::~GrpcServer() = default;
+
+int GrpcServer::port() const { return services_->port(); }
+void GrpcServer::Drain() { services_->Drain(); }
+void GrpcServer::Shutdown(std::chrono::nanoseconds grace) { services_->Shutdown(grace); }
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const Options& options,
                                                               const StreamApi& api) {
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<const Admission> admission,
                             Admission::Make(options.security));
-  auto server = std::make_unique<RunningServer>(options, api, std::move(admission));
-  if (absl::Status listening = server->Listen(options, api); !listening.ok()) {
-    return listening;
-  }
-  return server;
+  auto services = std::make_unique<Services>(options, api, std::move(admission));
+  MILLRACE_RETURN_IF_ERROR(services->Listen(options, api));
+  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(services)));
 }
 
 }  // namespace millrace::service
