@@ -33,10 +33,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 /// A request holds some names, thousands of labels, or one picture: at most 4K, uncompressed.
-constexpr int kMostRequestBytes = 32 << 20;
+constexpr int kMaxRequestBytes = 32 << 20;
 
 /// Limit of waiting calls with pictures, and of those with labels: each may be as large.
-constexpr std::size_t kMostLargeOnes = 16;
+constexpr std::size_t kMaxLargeCalls = 16;
 
 absl::Status TooManyQuestions() {
   return WithReason("TOO_MANY_QUESTIONS", {},
@@ -63,7 +63,7 @@ void SetKeepalive(const GrpcServer::Options& options, grpc::ServerBuilder& build
 /// gRPC's default would wait two minutes for a client that sends no valid handshake.
 void BoundHandshake(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument("grpc.server_handshake_timeout_ms",
-                             Milliseconds(options.most_handshake));
+                             Milliseconds(options.max_handshake));
 }
 
 void BoundAge(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
@@ -122,8 +122,8 @@ class GrpcServer::Services {
   CallThread control_thread_{{.max_threads = kChangesAtOnce, .full = TooManyChanges()}};
   // Lower priority than learning.
   CallThread question_thread_{
-      {.max_waiting = kMostLargeOnes, .niceness = 19, .full = TooManyQuestions()}};
-  CallThread label_thread_{{.max_waiting = kMostLargeOnes, .full = TooManyLabels()}};
+      {.max_waiting = kMaxLargeCalls, .niceness = 19, .full = TooManyQuestions()}};
+  CallThread label_thread_{{.max_waiting = kMaxLargeCalls, .full = TooManyLabels()}};
   StreamingCalls calls_;
   PredictionService predictions_;
   StreamService streams_;
@@ -168,7 +168,7 @@ absl::Status GrpcServer::Services::Listen(const Options& options, const StreamAp
   std::unique_ptr<GrpcHandover::Grpc> acceptor =
       builder.experimental().AddExternalConnectionAcceptor(Builder::ExternalConnectionType::FROM_FD,
                                                            credentials);
-  builder.SetMaxReceiveMessageSize(kMostRequestBytes);
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
   SetKeepalive(options, builder);
   BoundAge(options, builder);
   BoundHandshake(options, builder);
@@ -189,8 +189,8 @@ absl::Status GrpcServer::Services::Listen(const Options& options, const StreamAp
   }
   handover_ = std::make_unique<GrpcHandover>(
       std::move(tcp), std::move(acceptor),
-      GrpcHandover::Options{.most_silent = options.most_handshake,
-                            .most_unacknowledged = options.keepalive_timeout});
+      GrpcHandover::Options{.max_silence = options.max_handshake,
+                            .max_unacknowledged = options.keepalive_timeout});
   return absl::OkStatus();
 }
 

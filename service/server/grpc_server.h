@@ -39,7 +39,7 @@ class GrpcServer {
     std::chrono::milliseconds keepalive_timeout = std::chrono::seconds(10);
     /// A connection is closed if its client sends nothing for this long, or does not finish its
     /// handshake within this time after its first byte.
-    std::chrono::milliseconds most_handshake = std::chrono::seconds(10);
+    std::chrono::milliseconds max_handshake = std::chrono::seconds(10);
     ConnectionLimits connections = {};
     /// Must outlive the server. Null: no external counters.
     ConnectionCounts* counts = nullptr;

@@ -93,7 +93,7 @@ class Watch {
       return true;
     }
     const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
-    if (!away || shown_ == 0 || ++tries_ > kMostTries) return false;
+    if (!away || shown_ == 0 || ++tries_ > kMaxTries) return false;
     calls_.Pause(kPause);
     return true;
   }
@@ -139,7 +139,7 @@ class Watch {
   }
 
   static constexpr std::chrono::milliseconds kPause{500};
-  static constexpr int kMostTries = 60;
+  static constexpr int kMaxTries = 60;
 
   const std::unique_ptr<v1::PredictionService::Stub> stub_;
   const std::string authorization_;

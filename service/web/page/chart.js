@@ -2,7 +2,7 @@
 // recent predictions, and the line of a model that sees no motion.
 import {shareText} from "/standing.js";
 
-const kLeastSpan = 60;
+const kMinSpan = 60;
 // Without this, a new model's first seconds would squeeze the rest of the chart.
 const kSettledSeconds = 15;
 const kLowest = -1;
@@ -52,7 +52,7 @@ export function drawChart(canvas, points, now) {
   const strong = strongLine(points, now);
   const [low, high] = range(strong);
   const last = strong.length ? strong[strong.length - 1][0] : 0;
-  const span = Math.max(kLeastSpan, strong.length ? last - strong[0][0] : 0);
+  const span = Math.max(kMinSpan, strong.length ? last - strong[0][0] : 0);
   const left = 44;
   const right = width - 4;
   const top = 6;
