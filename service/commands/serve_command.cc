@@ -109,7 +109,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
   }
   WarnOfColdStart(config);
   const LogAbout about(config.name);
-  spdlog::info("{}: measuring the layers and cutting the network", config.name);
+  spdlog::info("{}: measuring how fast this machine learns", config.name);
   return CameraStream::Start(std::move(options));
 }
 
@@ -160,6 +160,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) 
                .frames = arguments.frames,
                .summary_json = arguments.summary_json,
                .progress = !arguments.no_progress,
+               .verbose = arguments.verbose,
                .out = &std::cout,
                .terminal = isatty(STDOUT_FILENO) != 0,
                .columns = [] { return TerminalColumns(kProgressColumns); },
@@ -187,6 +188,8 @@ void AddServe(CLI::App& app, ServeArguments& arguments) {
   serve->add_option("--summary-json", arguments.summary_json,
                     "Write the summary of the run to this file at the end");
   serve->add_flag("--no-progress", arguments.no_progress, "Print no line of progress");
+  serve->add_flag("--verbose", arguments.verbose,
+                  "Also print the plan, its stages, their staleness, and the delay's p99");
   serve->footer(kFooter);
 }
 

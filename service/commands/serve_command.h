@@ -18,6 +18,8 @@ struct ServeArguments {
   /// The path of the JSON summary; empty: no summary file.
   std::string summary_json;
   bool no_progress = false;
+  /// Shows the figures of the method, too.
+  bool verbose = false;
 };
 
 /// Adds the command to `app`. Parsing writes to `arguments`.

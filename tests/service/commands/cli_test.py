@@ -212,8 +212,15 @@ class CommandLineTest(unittest.TestCase):
             self.assertEqual([key for key in line if key != "stream"], ["time", "level", "message"])
             datetime.datetime.fromisoformat(line["time"])
         of_the_stream = {line["message"] for line in lines if line.get("stream") == "ball"}
-        for message in ("ball: measuring the layers and cutting the network", "stream 'ball': test:ball: connecting"):
+        for message in ("ball: measuring how fast this machine learns", "stream 'ball': test:ball: connecting"):
             self.assertIn(message, of_the_stream)
+
+    def test_verbose_adds_the_plan(self):
+        for options in ((), ("--verbose",)):
+            result = run("serve", "--config", self.config(), "--frames", "5", *options)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for part in ("  plan ", "  stages ", "  staleness "):
+                self.assertEqual(part in result.stdout, bool(options), result.stdout)
 
     def test_the_log_is_json_when_it_fails(self):
         with socket.socket() as taken:
