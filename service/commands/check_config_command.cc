@@ -24,10 +24,10 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-Exit code 0 if the configuration is right, 2 if not: then each error is a line with file, line,
-column, what is wrong and what is allowed. Passwords in URIs are never shown.
+The exit code is 0 if the configuration is right, else 2. Each error is a line with file, line,
+column, the fault and the allowed values. Passwords in URIs are never shown.
 
-Editors that know JSON schemas check a configuration while it is written.
+Editors with support for JSON schemas check a configuration while you type.
 
 Examples
   millrace check-config samples/millrace.yaml
@@ -72,7 +72,7 @@ std::string DescribeStream(const StreamConfig& stream) {
 std::string DescribeListen(const Listen& listen) {
   const std::string web = UrlHost(listen.web_address());
   const std::string for_whom =
-      IsLoopback(listen.web_address()) ? "this machine only" : "whoever reaches it";
+      IsLoopback(listen.web_address()) ? "this machine only" : "every machine that reaches it";
   return absl::StrCat("listens\n  gRPC      ", UrlHost(listen.address), ":", listen.grpc_port, ", ",
                       Describe(listen.security), "\n  page      ", web, ":", listen.http_port,
                       ", plain text for ", for_whom, ", at most ", listen.max_viewers,
@@ -89,10 +89,10 @@ int Refused(const absl::Status& why) {
 
 void AddCheckConfig(CLI::App& app, CheckConfigArguments& arguments) {
   CLI::App* check = app.add_subcommand(
-      "check-config", "Say what is wrong with a configuration, or what it would run");
+      "check-config", "Show a configuration's errors, or its streams and their plans");
   CLI::Option* config = check->add_option("config", arguments.config, "The configuration (YAML)");
-  CLI::Option* print = check->add_flag(
-      "--print", arguments.print, "Print all that holds, every default too, as a configuration");
+  CLI::Option* print = check->add_flag("--print", arguments.print,
+                                       "Print the effective configuration, with every default");
   CLI::Option* schema =
       check->add_flag("--schema", arguments.schema, "Print the JSON schema of configurations");
   print->needs(config);
@@ -120,12 +120,13 @@ int RunCheckConfig(const CheckConfigArguments& arguments) {
   const Machine machine = ThisMachine();
   if (const absl::Status fits = CheckMachine(*file, machine); !fits.ok()) return Refused(fits);
   if (arguments.print) {
-    std::cout << "# All that holds with " << arguments.config << ".\n" << PrintConfig(file->config);
+    std::cout << "# The effective configuration of " << arguments.config << ".\n"
+              << PrintConfig(file->config);
     return kExitOk;
   }
   std::cout << arguments.config << ": OK\n" << DescribeConfig(file->config);
   if (const absl::Status ports = PortsInUse(*file, machine); !ports.ok()) {
-    std::cout << "ports that `serve` would not get now\n" << ports.message() << "\n";
+    std::cout << "ports that `serve` could not open now\n" << ports.message() << "\n";
   }
   return kExitOk;
 }

@@ -39,16 +39,16 @@ Examples
   millrace COMMAND --help
 
 Exit codes
-  0  it did what was asked, or was asked to end
-  1  something failed while it ran
-  2  the command line or the configuration is wrong
+  0  success, or an end on request
+  1  a failure during the run
+  2  a wrong command line or configuration
   3  a GPU failed, or its memory is full
-  130, 143  it ended at once: Ctrl-C, or SIGTERM, for the second time, or it hung (128 + the signal)
+  130, 143  an end at once: by a second Ctrl-C or SIGTERM, or because it hung (128 + the signal)
 
 Environment
-  MILLRACE_LOG         least level of the log: debug, info, warning, error, off
-  MILLRACE_LOG_FORMAT  text, or json: an object on each line, with time, level, message and, where
-                       it is about one, stream
+  MILLRACE_LOG         lowest level of the log: debug, info, warning, error, off
+  MILLRACE_LOG_FORMAT  text, or json: an object on each line, with time, level, message and, for
+                       messages about a stream, stream
   NO_COLOR             no colours)";
 
 constexpr char kEvaluateFooter[] = R"(
@@ -84,7 +84,7 @@ int RunCommandLine(int argc, char** argv) {
   ExportArguments weights;
   AddExport(app, weights);
   EvaluateFlowArguments evaluate_flow;
-  CLI::App* evaluate = app.add_subcommand("evaluate", "Compare what learners are worth");
+  CLI::App* evaluate = app.add_subcommand("evaluate", "Compare the quality of learners");
   evaluate->require_subcommand(1);
   evaluate->footer(kEvaluateFooter);
   AddEvaluateFlow(*evaluate, evaluate_flow);

@@ -20,9 +20,9 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-NAME.pt is a dict of the tensors by name, which torch.load() reads. For a network of your own it is its
-state_dict(). The way back: a network's file is read with the weights in it, and `model.weights` of a
-configuration also takes a dict that torch.save() wrote, with the names that this command gives.
+NAME.pt is a dict of the tensors by name, for torch.load(). For a network of your own it is its
+state_dict(). For the way back, set `model.weights` of a configuration to a dict that torch.save()
+wrote, with the names that this command gives. Or save the network with its weights to its file.
 
 Examples
   millrace export --config millrace.yaml --stream gate --output gate.pt
@@ -59,9 +59,9 @@ absl::Status Complete(ExportArguments& arguments) {
   }
   weights.checkpoints = FolderOf(stream);
   if (!weights.checkpoints.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the stream '", stream.name, "' keeps nothing of what it learns; set checkpoints.folder in ",
-      arguments.config));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the stream '", stream.name,
+                   "' writes no checkpoints; set checkpoints.folder in ", arguments.config));
 }
 
 absl::StatusOr<pipeline::ExportSummary> Export(ExportArguments& arguments) {
@@ -72,22 +72,22 @@ absl::StatusOr<pipeline::ExportSummary> Export(ExportArguments& arguments) {
 }  // namespace
 
 void AddExport(CLI::App& app, ExportArguments& arguments) {
-  CLI::App* weights = app.add_subcommand("export", "Write what was learned for PyTorch to load");
+  CLI::App* weights = app.add_subcommand("export", "Export learned weights to PyTorch");
   pipeline::ExportOptions& options = arguments.weights;
   CLI::Option* config =
       weights->add_option("-c,--config", arguments.config,
                           "The configuration of a stream: its network, and its newest checkpoint");
-  weights->add_option("--stream", arguments.stream, "Which stream of the configuration")
-      ->needs(config);
+  weights->add_option("--stream", arguments.stream, "The configuration's stream")->needs(config);
   weights->add_option("--network", options.network, NetworkHelp())
       ->check(NetworkCheck())
       ->excludes(config)
       ->capture_default_str();
   weights
       ->add_option("--checkpoints", options.checkpoints,
-                   "A stream's folder of checkpoints: the newest is taken")
+                   "A stream's folder of checkpoints; the newest is exported")
       ->excludes(config);
-  weights->add_option("--weights", options.weights, "Else: a weight file")->excludes(config);
+  weights->add_option("--weights", options.weights, "A weight file, in place of --checkpoints")
+      ->excludes(config);
   weights->add_option("-o,--output", options.output, "NAME.pt, or NAME.safetensors")->required();
   weights->footer(kFooter);
 }

@@ -41,13 +41,14 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-It looks at the camera, writes a configuration of five lines, and says what this machine makes of the
-camera: the size at which its motion is learned, the plan, the frame rate and the delay. All else is
-as `millrace check-config --print` shows it; every key is explained in share/millrace/millrace.yaml.
+It connects to the camera and writes a configuration of five lines. It prints the size at which
+this machine will learn the camera's motion, the plan, and the expected frame rate and delay. All
+other values are defaults, which `millrace check-config --print` shows.
+share/millrace/millrace.yaml explains every key.
 
-A camera that cannot be seen is said, with the cause, and nothing is written. A file that holds a
-password can be read by its owner alone. In a password write /, ?, # and % as %2F, %3F, %23 and %25.
-Put the URI in quotes: & and ? mean something to shells.
+If the camera shows no picture, it prints the cause and writes no file. Only its owner can read a
+file with a password. In a password write /, ?, # and % as %2F, %3F, %23 and %25. Put the URI in
+quotes: & and ? have a meaning for shells.
 
 Examples
   millrace init 'rtsp://user:password@camera.local/stream1'
@@ -100,10 +101,9 @@ absl::StatusOr<StreamConfig> StreamOf(const InitArguments& arguments, const std:
 bool HoldsPassword(const std::string& uri) { return ingest::WithoutCredentials(uri) != uri; }
 
 absl::Status AlreadyThere(const std::string& path) {
-  return absl::AlreadyExistsError(
-      absl::StrCat(path,
-                   " is there already, and stays as it is: name another with --output, or "
-                   "replace it with --force"));
+  return absl::AlreadyExistsError(absl::StrCat(
+      path,
+      " exists and was not changed: name another file with --output, or replace it with --force"));
 }
 
 absl::Status CannotWrite(const std::string& path) {
@@ -152,17 +152,19 @@ absl::Status Init(const InitArguments& arguments) {
     const absl::StatusOr<ingest::SourceFacts> seen = ingest::Look(stream.source);
     std::cout << (seen.ok() ? absl::StrCat(", ", Described(*seen)) : "") << std::endl;
     if (!seen.ok()) {
-      return absl::Status(seen.status().code(),
-                          absl::StrCat(seen.status().message(),
-                                       "\nNothing was written. To write the file without a look "
-                                       "at the camera, say --offline"));
+      return absl::Status(
+          seen.status().code(),
+          absl::StrCat(
+              seen.status().message(),
+              "\nNothing was written. --offline writes the file without connecting to the camera"));
     }
     facts = *seen;
   }
   const bool secret = HoldsPassword(arguments.uri);
   MILLRACE_RETURN_IF_ERROR(WriteConfig(arguments.output, text, secret, arguments.force));
   std::cout << "wrote     " << arguments.output
-            << (secret ? ", for you alone to read: the camera's login is in it" : "") << std::endl;
+            << (secret ? ", readable by you alone, because it holds the camera's login" : "")
+            << std::endl;
   if (look) {
     MILLRACE_RETURN_IF_ERROR(SayWhatToExpect(FitTo(facts, stream), facts.frames_per_second));
   }
@@ -180,9 +182,9 @@ void AddInit(CLI::App& app, InitArguments& arguments) {
           "The camera: rtsp://USER:PASSWORD@HOST/PATH, v4l2:/dev/video0, or a video's path")
       ->required();
   init->add_option("-o,--output", arguments.output, "The file to write")->capture_default_str();
-  init->add_option("--name", arguments.name, "What the stream is called")->capture_default_str();
+  init->add_option("--name", arguments.name, "The stream's name")->capture_default_str();
   init->add_flag("--force", arguments.force, "Replace the file if it is there");
-  init->add_flag("--offline", arguments.offline, "Write it without a look at the camera");
+  init->add_flag("--offline", arguments.offline, "Write it without connecting to the camera");
   init->footer(kFooter);
 }
 

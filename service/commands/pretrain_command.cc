@@ -20,9 +20,9 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-A network with random weights needs hundreds of frames of a real camera to see any motion; one that
-starts from these weights adapts at once. The stream is made by the program: textures that
-move in a way that is known exactly. The same options give the same weights on the same machine.
+A network with random weights needs hundreds of frames of a real camera to see any motion. With
+these weights it adapts at once. The program generates the stream: textures with exactly known
+motion. The same options give the same weights on the same machine.
 
 Example
   millrace pretrain --output flow-start.safetensors --frames 3000)";
@@ -30,14 +30,14 @@ Example
 }  // namespace
 
 void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
-  CLI::App* pretrain = app.add_subcommand("pretrain", "Make the weights that a stream starts from");
+  CLI::App* pretrain = app.add_subcommand("pretrain", "Train the initial weights of streams");
   pretrain->add_option("-o,--output", options.output, "The weight file to write")->required();
   pretrain->add_option("--frames", options.frames, "Pairs of pictures to learn from")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   pretrain
       ->add_option("--width", options.width,
-                   "Their width: at least 64, a multiple of what the network asks for")
+                   "Their width: at least 64, and divisible as the network requires")
       ->check(WholeFrom(1))
       ->capture_default_str();
   pretrain->add_option("--height", options.height, "Their height, likewise")
@@ -57,7 +57,7 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
           [&options](const std::string& name) {
             options.loss.kind = *pipeline::FlowLossKind(name);  // CLI11 checked it.
           },
-          "By what it learns")
+          "The loss function")
       ->check(OneOf(pipeline::FlowLossNames()))
       ->default_str("relative");
   pretrain->add_option("--smoothness", options.loss.smoothness, "Weight of the smoothness term")

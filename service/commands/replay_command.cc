@@ -22,10 +22,10 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-The model's top-level children, in order, are its layers: each reads what the one before returned.
-The samples are a dict of the tensors `inputs` and `targets`, sample first. Each sample is scored
-before the network learns from it, once. The output is a dict: `outputs`, `samples` (their
-numbers), `losses`, and `weights.NAME` for every parameter and buffer at the end.
+The model's top-level children, in order, are its layers: each reads the output of the previous
+one. The samples are a dict of the tensors `inputs` and `targets`, sample first. Each sample is
+scored once, before the network learns from it. The output is a dict: `outputs`, `samples` (their
+numbers), `losses`, and `weights.NAME` for every final parameter and buffer.
 
 In Python
   network = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
@@ -34,10 +34,10 @@ In Python
   ... millrace replay ...
   result = torch.load("o.pt")
 
-The same files and options give the same bits, but for --period-ms, which has the layers measured.
+The same files and options give the same bits, except with --period-ms, which measures the layers.
 
---svg and --trace show the run beside its plan: the same operations on paper, each with the median of
-what it took in this run.
+--svg and --trace show the run beside its plan. Each operation of the plan takes its median time in
+this run.
 
 Examples
   millrace replay --model m.pt --samples s.pt --out o.pt --learning-rate 0.1
@@ -47,12 +47,12 @@ Examples
 
 void AddSchedule(CLI::App& replay, ReplayArguments& arguments) {
   pipeline::ReplayOptions& options = arguments.options;
-  replay.add_option("--schedule", options.schedule, "Which schedule")
+  replay.add_option("--schedule", options.schedule, "The schedule")
       ->check(ScheduleName())
       ->capture_default_str();
   replay
       .add_option("--stages", options.stages,
-                  "Layers of each stage, as 3,2,3; they sum up to all. Left out: one stage")
+                  "Layers of each stage, as 3,2,3; together all layers. Left out: one stage")
       ->delimiter(',');
   replay
       .add_option("--micro-batches", options.request.samples,
@@ -60,19 +60,19 @@ void AddSchedule(CLI::App& replay, ReplayArguments& arguments) {
       ->check(CLI::PositiveNumber);
   replay
       .add_option("--recompute", arguments.recompute,
-                  "Of gpipe, which samples go forward twice: always, except_last or never")
+                  "gpipe: the samples that go forward twice: always, except_last or never")
       ->capture_default_str();
   replay
       .add_option("--period-ms", options.request.period,
-                  "Of one_f_one_b_star and interleaved: the period to plan for")
+                  "one_f_one_b_star, interleaved: the period to plan for")
       ->check(CLI::Range(1e-6, 1e9));
   replay
       .add_option("--switch-at", options.request.switch_at,
-                  "Of hybrid: the sample before which it becomes sequential")
+                  "hybrid: the first sample of its sequential phase")
       ->check(WholeFrom(1))
       ->capture_default_str();
   replay.add_flag("--separate-backwards", options.request.separate_backwards,
-                  "Of stale and hybrid: backwards on threads of their own");
+                  "stale, hybrid: backwards on threads of their own");
 }
 
 // Limit per device: enough to see the pattern, in a file that browsers can still open.
@@ -127,7 +127,7 @@ void AddReplay(CLI::App& app, ReplayArguments& arguments) {
   replay->add_option("--threads-per-stage", options.threads_per_stage, "Threads in an operation")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  replay->add_option("--seed", options.seed, "Of what layers draw at random")
+  replay->add_option("--seed", options.seed, "Seed of the layers' random numbers")
       ->check(WholeFrom(0))
       ->capture_default_str();
   AddDrawings(*replay, arguments.drawings);

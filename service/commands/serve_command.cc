@@ -37,12 +37,14 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-SIGTERM and SIGINT (Ctrl-C) end it within three seconds: frames inside the pipeline get their
-predictions, subscribers are told, a summary is printed. Where something hangs it ends after twelve,
-as it is. A second signal ends it at once.
-SIGHUP has the configuration read again: streams come, go and change as it says; what takes a restart
-is named in the log.
-Logs go to stderr, banner, progress and summary to stdout.
+SIGTERM and SIGINT (Ctrl-C) end it within three seconds. Before, frames inside the pipeline get
+their predictions, subscribers get a last message, and a summary is printed. If a thread hangs,
+the program ends after twelve seconds, without them. A second signal ends it at once.
+
+SIGHUP makes it read the configuration again: streams start, stop and change accordingly. The log
+names the changes that need a restart.
+
+The log goes to stderr. Banner, progress and summary go to stdout.
 
 Examples
   millrace serve
@@ -181,8 +183,8 @@ void AddServe(CLI::App& app, ServeArguments& arguments) {
       ->capture_default_str();
   serve
       ->add_option("--frames", arguments.frames,
-                   "End once every stream has this many predictions; 0: go on. Frames inside the "
-                   "pipeline then still get theirs, so the summary may count a few more")
+                   "End once every stream has this many predictions; 0: no limit. Frames inside "
+                   "the pipeline still get predictions, so the summary may count a few more")
       ->check(WholeFrom(0))
       ->capture_default_str();
   serve->add_option("--summary-json", arguments.summary_json,

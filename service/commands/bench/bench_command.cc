@@ -23,28 +23,28 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-Let nothing else run beside: other work makes several threads look better against one than they
-are. Each network learns from random samples, with random weights, to make zero of them.
+Run nothing else on the machine: other work makes several threads look better against one thread.
+Each network has random weights and learns to output zeros for random samples.
 
-For each network, all contenders take turns: LibTorch alone (autograd over the whole network, the
-same optimizer) with one thread, with all that it takes by itself, and as one copy of the network
-for each stage, at once: the most that so many threads can do on this machine; and every schedule
-with every number of stages, cut by the measured cost of the layers. A turn is SAMPLES samples, and
-some more that fill and empty the pipeline and are not counted. Samples are admitted as soon as
-there is room.
+For each network, all contenders take turns: LibTorch alone, and every schedule with every number
+of stages, cut by the measured cost of the layers. LibTorch alone is autograd over the whole
+network with the same optimizer. It runs with one thread, with its default number of threads, and
+as one copy of the network for each stage. The copies run at once: they show the limit of this
+machine. A turn is SAMPLES samples, and some uncounted ones that fill and empty the pipeline.
+Samples are admitted as soon as there is room.
 
-On a GPU the one baseline is LibTorch's autograd, kernel by kernel, and every schedule is there
-twice: kernel by kernel, and with its operations captured as CUDA graphs. All wait for each
-prediction, as who serves it has to.
+On a GPU the only baseline is LibTorch's autograd, kernel by kernel. Every schedule runs twice:
+kernel by kernel, and with its operations captured as CUDA graphs. All wait for each prediction,
+as a server must.
 
 Columns
   samples a second   predictions
   ratio              to LibTorch with one thread, or on the GPU, of the same turn
   delay ms           from a sample's admission to its prediction, on average
-  idle               share of the time in which a device does no operation; a GPU's
-                     where they are captured, and so have no gaps
+  idle               share of the time in which a device runs no operation; on a GPU
+                     only for captured operations, which have no gaps
   CPU ms a sample    of the whole process
-  GPU MiB            the most of its memory in use at once
+  GPU MiB            peak of its memory in use
 
 Examples
   millrace bench
@@ -56,7 +56,7 @@ void AddNetwork(CLI::App& bench, BenchArguments& arguments) {
   pipeline::BenchNetworkOptions& network = arguments.options.network;
   bench
       .add_option("--networks", arguments.options.networks,
-                  "Of " + absl::StrJoin(pipeline::BenchNetworkNames(), ", "))
+                  "Some of " + absl::StrJoin(pipeline::BenchNetworkNames(), ", "))
       ->delimiter(',')
       ->capture_default_str();
   bench
@@ -68,7 +68,7 @@ void AddNetwork(CLI::App& bench, BenchArguments& arguments) {
       .add_option("--channels", network.channels,
                   "Of conv and conv_pool, or of the first level. Left out: 32; ResNet 64")
       ->check(CLI::PositiveNumber);
-  bench.add_option("--size", arguments.size, "Of the samples: one side, or WIDTHxHEIGHT")
+  bench.add_option("--size", arguments.size, "Size of the samples: one side, or WIDTHxHEIGHT")
       ->capture_default_str();
 }
 
@@ -118,7 +118,7 @@ void AddBench(CLI::App& app, BenchArguments& arguments) {
   AddNetwork(*bench, arguments);
   bench
       ->add_option("--schedules", options.schedules,
-                   "Which schedules; instead of hybrid its parts, stale and sequential")
+                   "The schedules; instead of hybrid its parts, stale and sequential")
       ->delimiter(',')
       ->check(ScheduleName())
       ->capture_default_str();
@@ -137,16 +137,16 @@ void AddBench(CLI::App& app, BenchArguments& arguments) {
       ->capture_default_str();
   bench
       ->add_option("--device", options.device,
-                   "Where all of it computes: cpu, cuda (the first GPU) or cuda:N")
+                   "The device of all stages: cpu, cuda (the first GPU) or cuda:N")
       ->capture_default_str();
   bench
       ->add_option("--precision", arguments.precision,
-                   "What networks compute in on a GPU: float32, or bfloat16 by autocast")
+                   "The number format on a GPU: float32, or bfloat16 by autocast")
       ->check(OneOf({pipeline::kPrecisionNames.begin(), pipeline::kPrecisionNames.end()}))
       ->capture_default_str();
   bench->add_option("--optimizer", arguments.optimizer, "sgd, rmsprop, adam or adamw")
       ->capture_default_str();
-  bench->add_option("--json", arguments.json, "Write everything to this file, too");
+  bench->add_option("--json", arguments.json, "Also write all results to this file");
   bench->footer(kFooter);
 }
 

@@ -39,25 +39,26 @@ namespace {
 
 constexpr char kFooter[] = R"(
 Each combination of network, schedule, number of stages, camera rate and seed is a run. A run
-learns from the stream once, in order; each flow is scored before anything learns from its pair.
-Then learning ends, and what is left is tried on the first and the last window and on --others,
-beside the weights that it began with and, on the first window, those right after it.
+learns from the stream once, in order. Each flow is scored before the model learns from its pair.
+Then learning ends, and the final weights are tested on the first and the last window and on
+--others. The initial weights are tested beside them. The first window also tests the weights right
+after it.
 
-`generated` is a stream made by the program, whose motion is known exactly and synthetic; each seed
-has its own. Other inputs are the same for all seeds, and a seed draws the random weights: with
-one file of --weights all seeds begin alike, with one for each seed each begins with its own.
+`generated` is a synthetic stream with exactly known motion; each seed has its own. Other inputs
+are the same for all seeds. A seed draws the random weights. One file of --weights starts all
+seeds; with one file for each seed, each has its own start.
 
-With --camera-rates the camera does not wait: what a learner is too slow for is dropped. Its time
-is kept on paper, stage by stage, as if each stage had a device of its own; --step-ms says what one
-sample costs one device, and the layers' shares of it are measured.
+With --camera-rates the camera does not wait: a slow learner drops frames. Time is simulated,
+stage by stage, as if each stage had its own device. --step-ms is the cost of one sample on one
+device. The layers' shares of it are measured.
 
---task next_frame foretells each picture from the two before it. Each is scored by how well it was
-foretold, beside expecting the newest picture again, before anything learned from it.
+--task next_frame predicts each picture from the previous two. Each prediction is scored before the
+model learns from the picture, beside the guess that the newest picture stays.
 
-The pictures of a folder are its stream by name: 0009.png before 0010.png, but 10.png before 9.png.
+The pictures of a folder are ordered by name: 0009.png before 0010.png, but 10.png before 9.png.
 
---out FOLDER gets evaluation.json (every figure, window by window), tables.txt, and plots as .svg
-beside the .gp that gnuplot drew them from.
+--out FOLDER gets evaluation.json (every figure, by window), tables.txt, and plots as .svg, each
+beside its .gp for gnuplot.
 
 Examples
   millrace evaluate flow generated --seeds 5 --out cold
@@ -76,10 +77,10 @@ CLI::Range Rate() { return {1e-3, 1e6}; }
 void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
   flow.add_option("input", arguments.input, "generated, a video file, or a folder of pictures")
       ->required();
-  flow.add_option("--size", arguments.size, "What pictures are scaled to: WIDTHxHEIGHT")
+  flow.add_option("--size", arguments.size, "Size to which pictures are scaled: WIDTHxHEIGHT")
       ->capture_default_str();
   flow.add_option("--pairs", arguments.pairs,
-                  "End after so many pairs of pictures. 0: all, of the generated stream 2000")
+                  "End after this many pairs of pictures. 0: all; 2000 of the generated stream")
       ->check(CLI::Range(0, 1'000'000'000))
       ->capture_default_str();
   flow.add_option("--speed", arguments.speed,
@@ -89,13 +90,13 @@ void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
   flow.add_option("--truth", arguments.truth,
                   "For a folder: a folder of the true motion, .flo or KITTI's .png");
   flow.add_option("--hidden", arguments.hidden,
-                  "For a folder: a folder of pictures that are not black where things get hidden");
+                  "For a folder: a folder of masks, not black at pixels that get hidden");
   flow.add_option("--frames-per-second", arguments.frames_per_second,
-                  "The clock of a folder and of the generated stream")
+                  "The frame rate of a folder and of the generated stream")
       ->check(Rate())
       ->capture_default_str();
   flow.add_option("--others", arguments.others,
-                  "Inputs on which what was learned is tried, and not learned from")
+                  "Further inputs to test the final model on, without learning from them")
       ->delimiter(',');
 }
 
@@ -105,7 +106,7 @@ void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
       ->delimiter(',')
       ->check(NetworkCheck())
       ->capture_default_str();
-  flow.add_option("--schedules", options.schedules, "Which schedules")
+  flow.add_option("--schedules", options.schedules, "The schedules")
       ->delimiter(',')
       ->check(ScheduleName())
       ->capture_default_str();
@@ -114,13 +115,13 @@ void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
       ->check(Count())
       ->capture_default_str();
   flow.add_option("--switch-at", options.switch_at,
-                  "Of hybrid: the pair before which it becomes sequential. 0: the middle one")
+                  "hybrid: the first pair of its sequential phase. 0: the middle one")
       ->check(CLI::Range(0, 1'000'000'000))
       ->capture_default_str();
-  flow.add_option("--seeds", arguments.seeds, "How many seeds each runs with")
+  flow.add_option("--seeds", arguments.seeds, "Number of seeds of each run")
       ->check(Count())
       ->capture_default_str();
-  flow.add_option("--first-seed", arguments.first_seed, "The first of them")
+  flow.add_option("--first-seed", arguments.first_seed, "The first seed")
       ->check(CLI::Range(0, 1'000'000'000))
       ->capture_default_str();
   flow.add_option("--camera-rates", options.camera_rates,
@@ -128,11 +129,11 @@ void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
       ->delimiter(',')
       ->check(Rate());
   flow.add_option("--step-ms", options.step_ms,
-                  "What a sample costs one device, on paper. 0: as measured here")
+                  "The simulated cost of a sample on one device. 0: as measured here")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   flow.add_option("--spread", options.spread,
-                  "Standard deviation of the logarithm of an operation's time, on paper")
+                  "Standard deviation of the logarithm of an operation's simulated time")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
@@ -140,7 +141,7 @@ void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
 void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
   pipeline::FlowLearnerOptions& learner = arguments.options.learner;
   flow.add_option("--task", arguments.task,
-                  "flow, the motion that was, or next_frame, the picture to come")
+                  "flow, the motion between pictures, or next_frame, the coming picture")
       ->check(OneOf({"flow", "next_frame"}))
       ->capture_default_str();
   flow.add_option(
@@ -157,32 +158,33 @@ void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
           [&learner](const std::string& name) {
             learner.loss.kind = *pipeline::FlowLossKind(name);  // CLI11 checked it.
           },
-          "By what it learns: one of " + absl::StrJoin(pipeline::FlowLossNames(), ", "))
+          "The loss function")
       ->check(OneOf(pipeline::FlowLossNames()))
       ->default_str("relative");
   flow.add_option("--smoothness", learner.loss.smoothness, "Weight of the smoothness term")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   flow.add_flag("--occlusion", learner.loss.occlusion,
-                "Find what is hidden by flow back and forth, and learn nothing there");
+                "Find hidden pixels by flow in both directions, and do not learn from them");
 }
 
 void AddOutput(CLI::App& flow, EvaluateFlowArguments& arguments) {
   pipeline::FlowEvaluationOptions& options = arguments.options;
   flow.add_option("--references", arguments.references,
-                  "What does not learn, on the same pairs, of " +
-                      absl::StrJoin(pipeline::ReferenceFlowNames(), ", "))
+                  "Methods without learning, on the same pairs")
       ->delimiter(',')
       ->check(OneOf(pipeline::ReferenceFlowNames()))
       ->default_str(absl::StrJoin(options.references, ",") + "; of next_frame none");
   flow.add_option("--window", arguments.window_s, "Seconds of the stream in a window")
       ->check(CLI::Range(1e-3, 1e9))
       ->capture_default_str();
-  flow.add_flag("--no-frozen", arguments.no_frozen, "Try nothing once learning has ended");
-  flow.add_option("--jobs", options.jobs, "Runs at once")->check(Count())->capture_default_str();
+  flow.add_flag("--no-frozen", arguments.no_frozen, "Skip the tests after the end of learning");
+  flow.add_option("--jobs", options.jobs, "Number of concurrent runs")
+      ->check(Count())
+      ->capture_default_str();
   flow.add_option("-o,--out", arguments.out,
                   "A folder for JSON, tables and plots; made if missing");
-  flow.add_flag("--no-plots", arguments.no_plots, "Draw none");
+  flow.add_flag("--no-plots", arguments.no_plots, "Draw no plots");
 }
 
 namespace fs = std::filesystem;
@@ -285,8 +287,8 @@ absl::Status PrepareTask(EvaluateFlowArguments& arguments) {
     options.references = {"none"};
     if (!arguments.truth.empty() || !arguments.hidden.empty()) {
       return absl::InvalidArgumentError(
-          "--truth and --hidden say how things moved, and not how they go on: leave them out with "
-          "--task next_frame");
+          "--truth and --hidden describe motion, not the next frame: leave them out with --task "
+          "next_frame");
     }
   }
   if (!arguments.references.empty()) options.references = arguments.references;

@@ -29,21 +29,22 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-Each run streams the samples, so many passes, each in another order, and learns at every step from
-the window of the last samples: the new one takes the place of the oldest. A seed draws the weights,
-the order, and which samples are kept to be tested on.
+Each run streams the samples in several passes, each in another order. At every step it learns
+from the window of the last samples, in which the new sample replaces the oldest. A seed draws the
+weights, the order, and the test samples.
 
-Data sets are known by their files: one digits.csv.gz of scikit-learn; one NAME-images-idx3-ubyte
-(or .gz) of MNIST with its NAME-labels-idx1-ubyte beside it; data_batch_1.bin,... of CIFAR-10.
+Data sets, recognised by their files
+  scikit-learn  digits.csv.gz
+  MNIST         NAME-images-idx3-ubyte (or .gz), with NAME-labels-idx1-ubyte beside it
+  CIFAR-10      data_batch_1.bin,...
 
 Columns
-  test %      share of the test samples that the network at the end classifies right
+  test %      share of the test samples that the final network classifies right
   difference  to the first row of the same window, seed by seed
-  unseen %    share of the samples of the first pass that were classified right before anything was
-              learned from them
+  unseen %    share of the first pass's samples that were classified right before learning from them
   s           seconds a run
 
-The same command gives the same figures, but for the seconds.
+The same command gives the same figures, except for the seconds.
 
 Examples
   millrace evaluate labels --data digits.csv.gz
@@ -54,7 +55,9 @@ void AddData(CLI::App& labels, EvaluateLabelsArguments& arguments) {
   labels.add_option("--data", arguments.data, "The files of a data set")
       ->delimiter(',')
       ->required();
-  labels.add_option("--test-data", arguments.test_data, "Test on these, and learn from all --data")
+  labels
+      .add_option("--test-data", arguments.test_data,
+                  "Files to test on; all --data is then for learning")
       ->delimiter(',');
   labels
       .add_option("--test-share", arguments.test_share,
@@ -62,25 +65,22 @@ void AddData(CLI::App& labels, EvaluateLabelsArguments& arguments) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   pipeline::LabelTrialOptions& trial = arguments.trial;
-  labels.add_option("--passes", trial.passes, "Times that each sample comes")
+  labels.add_option("--passes", trial.passes, "Number of passes over the samples")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   labels
-      .add_option(
-          "--label-delay", trial.label_delay,
-          "A label comes after the prediction of the sample so many later, less one; 0: with "
-          "its own sample")
+      .add_option("--label-delay", trial.label_delay,
+                  "Delay of a label, in samples. 0: with its sample; 1: right after its prediction")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   labels
-      .add_option("--labelled-share", trial.labelled_share,
-                  "The share of the samples whose labels ever come")
+      .add_option("--labelled-share", trial.labelled_share, "Share of the samples that get a label")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
 }
 
 void AddSchedules(CLI::App& labels, EvaluateLabelsArguments& arguments) {
-  labels.add_option("--schedules", arguments.schedules, "Which schedules")
+  labels.add_option("--schedules", arguments.schedules, "The schedules")
       ->delimiter(',')
       ->check(ScheduleName())
       ->capture_default_str();
@@ -88,16 +88,16 @@ void AddSchedules(CLI::App& labels, EvaluateLabelsArguments& arguments) {
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  labels.add_option("--window", arguments.windows, "Samples learned from at each step")
+  labels.add_option("--window", arguments.windows, "Samples in the window of each step")
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  labels.add_option("--seeds", arguments.seeds, "Runs of each, with other seeds")
+  labels.add_option("--seeds", arguments.seeds, "Runs of each, with different seeds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   labels
       .add_option("--switch-share", arguments.switch_share,
-                  "Of hybrid: the share of the samples after which it becomes sequential")
+                  "hybrid: the share of the samples before its sequential phase")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   labels
@@ -106,19 +106,20 @@ void AddSchedules(CLI::App& labels, EvaluateLabelsArguments& arguments) {
       ->check(CLI::PositiveNumber);
   labels
       .add_option("--recompute", arguments.recompute,
-                  "Of gpipe, which steps go forward twice: always, except_last or never")
+                  "gpipe: the steps that go forward twice: always, except_last or never")
       ->capture_default_str();
 }
 
 void AddNetwork(CLI::App& labels, EvaluateLabelsArguments& arguments) {
   pipeline::LabelLearnerOptions& learner = arguments.trial.learner;
-  labels.add_option("--model", learner.model,
-                    "In place of --network: one saved by torch.jit, its children are the layers");
+  labels.add_option(
+      "--model", learner.model,
+      "In place of --network: a network saved by torch.jit, whose children are its layers");
   labels
       .add_option("--network", learner.network,
-                  "Of " + absl::StrJoin(pipeline::LabelNetworkNames(), ", "))
+                  "One of " + absl::StrJoin(pipeline::LabelNetworkNames(), ", "))
       ->capture_default_str();
-  labels.add_option("--layers", learner.layers, "Of the network")
+  labels.add_option("--layers", learner.layers, "Number of layers")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   labels.add_option("--width", learner.width, "Numbers, or channels, of a layer")
@@ -152,9 +153,9 @@ absl::StatusOr<Data> ReadData(const EvaluateLabelsArguments& arguments) {
   }
   const Split split = data.ForSeed(arguments.test_share, 0);
   if (split.train.count() > 0 && split.test.count() > 0) return data;
-  return absl::InvalidArgumentError(absl::StrCat("of ", Plural(data.all.count(), "sample"),
-                                                 " a share of ", arguments.test_share,
-                                                 " leaves none to learn from, or none to test on"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("of ", Plural(data.all.count(), "sample"), " a share of ", arguments.test_share,
+                   " leaves no sample to learn from, or no sample to test on"));
 }
 
 // The table's rows in order, still without runs. `sequential` has one row, because all numbers of
@@ -271,16 +272,15 @@ absl::Status Evaluate(const EvaluateLabelsArguments& arguments) {
 void AddEvaluateLabels(CLI::App& evaluate, EvaluateLabelsArguments& arguments) {
   pipeline::LabelTrialOptions& trial = arguments.trial;
   trial.learner.optimizer.learning_rate = 0.01;
-  CLI::App* labels = evaluate.add_subcommand(
-      "labels", "How well classes are learned under each schedule, on data that are known");
+  CLI::App* labels =
+      evaluate.add_subcommand("labels", "Compare schedules on a data set with known classes");
   AddData(*labels, arguments);
   AddSchedules(*labels, arguments);
   AddNetwork(*labels, arguments);
   AddOptimizer(*labels, arguments.optimizer, trial.learner.optimizer);
   labels
-      ->add_option(
-          "--score-every", trial.score_every,
-          "Test after every so many samples, too: in the file of --out. 0: only at the end")
+      ->add_option("--score-every", trial.score_every,
+                   "Samples between two tests, for the file of --out. 0: test only at the end")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   labels
@@ -288,7 +288,7 @@ void AddEvaluateLabels(CLI::App& evaluate, EvaluateLabelsArguments& arguments) {
                    "Threads in an operation")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  labels->add_option("-o,--out", arguments.out, "Write everything to this file, too (JSON)");
+  labels->add_option("-o,--out", arguments.out, "Also write all results to this file (JSON)");
   labels->footer(kFooter);
 }
 

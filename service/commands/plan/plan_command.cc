@@ -22,14 +22,14 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-Costs are a JSON file; what is left out is 0, or no limit:
+Costs are a JSON file. Values that are left out are 0, or mean no limit:
   {"layers": [{"name": "conv1", "forward_ms": 1.5, "backward_ms": 3, "update_ms": 0.2,
                "output_bytes": 4e6, "weight_bytes": 1e3, "activation_bytes": 8e6}, ...],
    "copy_gb_per_s": 12, "memory_bytes": 8e9, "spread": 0.1}
 
---schedule auto takes the least staleness, then the least delay, with which a camera's rate holds
-although costs vary and what the stages keep fits into the memory. Where none does it learns from
-fewer samples, then only predicts.
+--schedule auto finds the plan with the least staleness, then the least delay, that holds the
+camera's rate although costs vary. The plan must fit into the memory. If there is no such plan, it
+learns from fewer samples, then only predicts.
 
 Examples
   millrace plan --costs costs.json --devices 4 --compare
@@ -50,12 +50,13 @@ void AddScheduleOptions(CLI::App& plan, PlanRequest& request) {
                   "samples a pattern")
       ->check(CLI::PositiveNumber);
   plan.add_option("--recompute", request.recompute,
-                  "gpipe: which forwards run again: always, except_last or never")
+                  "gpipe: the forwards that run again: always, except_last or never")
       ->transform(CLI::CheckedTransformer(recompute).description(""))
       ->type_name("KIND");
   plan.add_flag("--separate-backwards", request.separate_backwards,
                 "stale: backwards on devices of their own, 2K + 1 for K cuts");
-  plan.add_option("--switch-at", request.switch_at, "hybrid: the sample before which it switches")
+  plan.add_option("--switch-at", request.switch_at,
+                  "hybrid: the first sample of its sequential phase")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   plan.add_option("--placement", request.placement,
@@ -65,11 +66,12 @@ void AddScheduleOptions(CLI::App& plan, PlanRequest& request) {
 
 void AddMeasuring(CLI::App& plan, PlanArguments& arguments) {
   plan.add_option("-c,--config", arguments.config,
-                  "A configuration: its model is measured in place of --costs, and what is left "
-                  "out here is as it says");
-  plan.add_option("--stream", arguments.stream, "Which of its streams. Left out: the only one");
+                  "A configuration: its model is measured in place of --costs. Options that are "
+                  "left out come from it");
+  plan.add_option("--stream", arguments.stream,
+                  "The configuration's stream. Left out: the only one");
   plan.add_option("--save-costs", arguments.save_costs,
-                  "Write what was measured to this file, for --costs");
+                  "Write the measured costs to this file, for --costs");
 }
 
 // A network and the request for its plan.
@@ -136,7 +138,7 @@ absl::Status CheckArguments(const PlanArguments& arguments) {
     return absl::InvalidArgumentError("--stream names a stream of a --config");
   }
   if (!arguments.save_costs.empty() && arguments.config.empty()) {
-    return absl::InvalidArgumentError("--save-costs writes what is measured; it needs a --config");
+    return absl::InvalidArgumentError("--save-costs writes measured costs; it needs a --config");
   }
   return CheckDrawings(arguments.drawings, {"--save-costs", arguments.save_costs});
 }
@@ -169,26 +171,26 @@ absl::StatusOr<std::string> Answer(const PlanArguments& arguments, const Measure
 
 void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures) {
   CLI::App* plan =
-      app.add_subcommand("plan", "Cut a network for a schedule and say how it would run");
+      app.add_subcommand("plan", "Cut a network for a schedule and show how it would run");
   PlanRequest& request = arguments.request;
-  plan->add_option("--costs", arguments.costs, "What each layer costs (JSON)");
+  plan->add_option("--costs", arguments.costs, "The costs of each layer (JSON)");
   if (measures) AddMeasuring(*plan, arguments);
   plan->add_option("--schedule", arguments.schedule,
-                   absl::StrCat("Which schedule; auto: found for --period-ms. Left out: ",
+                   absl::StrCat("The schedule; auto: the best for --period-ms. Left out: ",
                                 measures ? "the configuration's, else " : "", request.schedule))
       ->check(ScheduleName({"auto"}));
   plan->add_flag("--compare", arguments.compare, "All schedules side by side");
   plan->add_option("--devices", request.devices,
-                   "How many. Left out: as many as there are stages, else 2")
+                   "Number of devices. Left out: the number of stages, else 2")
       ->check(CLI::PositiveNumber);
   plan->add_option("--stages", request.layers_of_stages,
                    "Layers of each stage, as 3,2,3. Left out: the best cuts")
       ->delimiter(',');
   plan->add_option("--period-ms", request.period_ms,
-                   "Time between two frames of the camera. Left out: as little as can be")
+                   "Time between two frames of the camera. Left out: the shortest possible")
       ->check(CLI::Range(1e-6, 1e9));
   plan->add_option("--spread", request.spread,
-                   "auto: how much costs vary: 0.1 for 10 %. Left out: as measured, else 0.1")
+                   "auto: the spread of costs: 0.1 for 10 %. Left out: as measured, else 0.1")
       ->check(CLI::Range(0.0, 2.0));
   AddScheduleOptions(*plan, request);
   plan->add_flag("--json", arguments.json, "Print JSON");

@@ -73,9 +73,9 @@ std::string BottleneckText(const NetworkProfile& network, const PlanReport& repo
   const std::string layer =
       absl::StrCat("layer ", bottleneck.layer, " (", network.layers[bottleneck.layer].name, ")");
   if (bottleneck.kind == Bottleneck::Kind::kCut) {
-    absl::StrAppend(&text, " to copy what ", layer, " makes there, and its gradient back");
+    absl::StrAppend(&text, " to copy the output of ", layer, ", and its gradient back");
   } else {
-    absl::StrAppend(&text, ", of which ", layer, " takes ", NumberText(bottleneck.layer_ms), " ms");
+    absl::StrAppend(&text, "; ", layer, " takes ", NumberText(bottleneck.layer_ms), " ms");
   }
   if (report.min_period_ms > bottleneck.load_ms * (1 + 1e-9)) {
     absl::StrAppend(&text, "; the order adds ",

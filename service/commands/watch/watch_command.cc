@@ -34,12 +34,12 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-On a terminal each stream has a line that is rewritten, and that says what is the matter where no
-prediction comes; elsewhere, and with --json, each prediction is a line of its own. A prediction
-that came while the one before it was shown is skipped and counted as missed. A loss that a
-prediction does not have is null in JSON. Pictures are JPEG files, FOLDER/STREAM-FRAME.jpg; --count
-says how many. It ends with 0 at Ctrl-C and where nobody reads what it prints any more, and with 1 if
-a stream could not be watched to its end, which stderr says.
+On a terminal each stream has one line, which is rewritten. Without predictions it shows the state
+of the stream. Elsewhere, and with --json, each prediction is a line of its own. A prediction that
+arrives while the previous one is shown is skipped and counted as missed. In JSON a missing loss
+is null. --view writes JPEG files, FOLDER/STREAM-FRAME.jpg; --count limits their number. The exit
+code is 0 after Ctrl-C, and when the reader of the output is gone. It is 1 if a stream could not
+be watched to its end: stderr has the reason.
 
 Examples
   millrace watch
@@ -206,28 +206,30 @@ int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
 }  // namespace
 
 void AddWatch(CLI::App& app, WatchArguments& arguments) {
-  CLI::App* watch = app.add_subcommand("watch", "Show what a running server predicts");
+  CLI::App* watch = app.add_subcommand("watch", "Show a running server's predictions");
   watch->add_option("address", arguments.address, "HOST:PORT of the server's gRPC")
       ->capture_default_str();
-  watch->add_option("-s,--stream", arguments.stream, "This stream alone, instead of all");
+  watch->add_option("-s,--stream", arguments.stream, "Only this stream");
   watch
       ->add_option("-n,--count", arguments.count,
-                   "End after this many predictions of each stream. 0: go on")
+                   "End after this many predictions of each stream. 0: no limit")
       ->check(WholeFrom(0))
       ->capture_default_str();
-  watch->add_flag("--json", arguments.json, "Print an object of JSON for each prediction");
+  watch->add_flag("--json", arguments.json, "Print each prediction as a JSON object");
   watch->add_option("--view", arguments.view,
-                    "Save the picture of each prediction, camera and flow, in this folder");
+                    "Save each prediction's pictures, camera and flow, in this folder");
   WatchSecurity& security = arguments.security;
-  watch->add_flag("--tls", security.tls, "Speak TLS, and trust whom this machine trusts");
-  watch->add_option("--ca", security.ca_file, "Speak TLS, and trust the certificates of this file");
+  watch->add_flag("--tls", security.tls,
+                  "Use TLS, with the certificate authorities of this machine");
+  watch->add_option("--ca", security.ca_file,
+                    "Use TLS, with the certificate authorities in this file");
   CLI::Option* certificate = watch->add_option("--certificate", security.certificate_file,
-                                               "Speak TLS, and show this certificate");
+                                               "Use TLS, with this client certificate");
   certificate->needs(
       watch->add_option("--key", security.key_file, "Its private key")->needs(certificate));
   watch->add_option("--server-name", security.server_name,
-                    "The name in the server's certificate, where it is not the address's");
-  watch->add_option("--token-file", security.token_file, "The file with the token to show");
+                    "The name in the server's certificate, if the address differs");
+  watch->add_option("--token-file", security.token_file, "The file with the token");
   watch->footer(kFooter);
 }
 

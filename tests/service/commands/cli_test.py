@@ -342,7 +342,7 @@ class CommandLineTest(unittest.TestCase):
         path = pathlib.Path(self.config())
         text = path.read_text()
         for allowed, address, whom in (("", "127.0.0.1", "this machine only"),
-                                       (", allow_plain_text: true", "0.0.0.0", "whoever reaches it")):
+                                       (", allow_plain_text: true", "0.0.0.0", "every machine that reaches it")):
             path.write_text(text.replace("listen: {", f"listen: {{address: 0.0.0.0, {tls}{allowed}, "))
             result = run("check-config", str(path))
             self.assertEqual(result.returncode, 0, result.stderr)
