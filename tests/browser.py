@@ -85,10 +85,15 @@ def overflow(browser: webdriver.Chrome) -> int:
         "return document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
+def open_details(browser: webdriver.Chrome) -> None:
+    """Opens the details of a stream's page."""
+    browser.find_element(By.CSS_SELECTOR, "main summary").click()
+
+
 def controls_of(browser: webdriver.Chrome) -> list:
     """All interactive elements, in the page's order."""
     return [control for control in browser.find_elements(
-        By.CSS_SELECTOR, "a[href], button:not(:disabled), input, [tabindex='0']")
+        By.CSS_SELECTOR, "a[href], button:not(:disabled), input, summary, [tabindex='0']")
             if control.is_displayed()]
 
 

@@ -11,7 +11,14 @@ namespace {
 
 // Half a second to a few seconds of a camera.
 constexpr std::size_t kRemembered = 31;
-constexpr std::size_t kLeastRemembered = 5;
+constexpr std::size_t kMinRemembered = 5;
+
+// Limits of the mean difference of a pixel, of 0 to 1. A repetition is a sixteenth of a grey level
+// at most: less than the noise of any sensor.
+constexpr double kMaxRepetition = 0.00025;
+// A cut is 15 grey levels at least, and several times what the scene's own motion makes.
+constexpr double kMinCut = 0.06;
+constexpr double kCutToMedian = 4;
 
 }  // namespace
 
@@ -24,7 +31,7 @@ double MeanDifference(std::span<const std::uint8_t> a, std::span<const std::uint
 }
 
 SkipReason PictureEvents::Next(double difference) {
-  if (difference <= options_.repeated_below) {
+  if (difference <= kMaxRepetition) {
     ++repetitions_;
     return repetitions_ >= options_.frozen_after ? SkipReason::kFrozen : SkipReason::kRepeated;
   }
@@ -37,15 +44,15 @@ SkipReason PictureEvents::Next(double difference) {
 }
 
 SkipReason PictureEvents::Like(double difference) const {
-  if (difference <= options_.repeated_below) return SkipReason::kRepeated;
+  if (difference <= kMaxRepetition) return SkipReason::kRepeated;
   return IsCut(difference) ? SkipReason::kCut : SkipReason::kNone;
 }
 
 // There are no cuts until enough pairs are known.
 bool PictureEvents::IsCut(double difference) const {
-  if (differences_.size() < kLeastRemembered || difference < options_.cut_least) return false;
+  if (differences_.size() < kMinRemembered || difference < kMinCut) return false;
   const std::vector<double> last(differences_.begin(), differences_.end());
-  return difference > options_.cut_factor * Median(last);
+  return difference > kCutToMedian * Median(last);
 }
 
 }  // namespace millrace::pipeline

@@ -14,15 +14,8 @@
 namespace millrace::pipeline {
 
 struct PictureEventOptions {
-  /// The largest mean difference of a pixel (of 0 to 1) that counts as a repetition. The default is
-  /// a sixteenth of a grey level: less than the noise of any sensor.
-  double repeated_below = 0.00025;
   /// Repetitions in a row that make a frozen picture. At least 1.
   int frozen_after = 10;
-  /// A cut differs by more than this factor times the median of the last differences ...
-  double cut_factor = 4;
-  /// ... and by at least this much.
-  double cut_least = 0.06;
 };
 
 /// The mean difference of two pictures' bytes, of 0 to 1. REQUIRES: equal sizes, not empty.

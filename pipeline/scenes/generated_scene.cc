@@ -17,6 +17,11 @@ constexpr double kSpreadForSpeed = 0.78;
 constexpr double kZoomForSpeed = 0.15;
 // Pulls the zoom back to 1.
 constexpr double kZoomSpring = 0.004;
+// Half the width of the largest thing, as a share of the picture's height: three of them leave most
+// of the wall visible.
+constexpr double kMaxThing = 0.2;
+// Standard deviation of a frame's noise, of 0 to 1: 1.5 grey levels, as of a sensor by daylight.
+constexpr double kNoise = 0.006;
 
 // std::complex leaves non-finite products and quotients to the compiler's library, so a quotient's
 // last bits would depend on it.
@@ -92,7 +97,7 @@ GeneratedScene::Camera GeneratedScene::MakeCamera() {
 GeneratedScene::Thing GeneratedScene::MakeThing() {
   // Small things are more likely than large ones.
   const double small = 1 / options_.least_thing;
-  const double large = 1 / options_.most_thing;
+  const double large = 1 / kMaxThing;
   const double half_width = options_.height / random_.Uniform(large, small);
   const double half_height = half_width * random_.Uniform(0.7, 2);
   const double spread = kSpreadForSpeed * options_.speed * random_.Uniform(options_.least_pace, 1);
@@ -152,7 +157,7 @@ std::vector<std::uint8_t> GeneratedScene::Draw() {
   std::vector<std::uint8_t> picture;
   picture.reserve(grey.size());
   for (const float value : grey) {
-    const double noisy = value + options_.noise * random_.Bell();
+    const double noisy = value + kNoise * random_.Bell();
     picture.push_back(static_cast<std::uint8_t>(std::lround(std::clamp(noisy, 0.0, 1.0) * 255)));
   }
   return picture;

@@ -29,13 +29,11 @@ class GeneratedScene {
     double still_share = 0;
     int least_things = 3;
     int most_things = 3;
-    /// Half the width of the smallest and the largest thing, as a share of the picture's height.
+    /// Half the width of the smallest thing, as a share of the picture's height. The largest has
+    /// 0.2.
     double least_thing = 0.1;
-    double most_thing = 0.2;
     /// The wall's size as a multiple of the picture's, before it is mirrored.
     double wall = 3;
-    /// Standard deviation of a frame's noise.
-    double noise = 0.006;
   };
 
   /// The motion from the previous moment to this one, indexed at the previous moment.

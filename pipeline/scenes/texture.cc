@@ -10,6 +10,9 @@ namespace {
 
 using Point = std::complex<double>;
 
+// Half the size of the smallest leaf, in pixels: as sharp as a camera's lens.
+constexpr double kMinRadius = 1.5;
+
 // A grid of grey values, filled leaf by leaf.
 struct Canvas {
   int width;
@@ -65,7 +68,7 @@ struct Leaf {
 
 // The density of radii falls with their cube, so every size covers the same area.
 double DrawRadius(const Texture::Options& options, Random& random) {
-  const double small = 1 / (options.least_radius * options.least_radius);
+  const double small = 1 / (kMinRadius * kMinRadius);
   const double large = 1 / (options.most_radius * options.most_radius);
   return 1 / std::sqrt(random.Uniform(large, small));
 }
@@ -158,7 +161,7 @@ Texture::Texture(const Options& options, Random& random)
   Canvas canvas{width_, height_,
                 std::vector<float>(noise.pixels.size(), static_cast<float>(options.brightness))};
   // Enough leaves to cover everything several times.
-  const double area = options.least_radius * options.least_radius * 4;
+  const double area = kMinRadius * kMinRadius * 4;
   const int leaves = static_cast<int>(width_ * height_ / area) + 10;
   for (int i = 0; i < leaves; ++i) Paint(DrawLeaf(options, random), noise, canvas);
   const std::vector<float> soft = Soften(canvas);

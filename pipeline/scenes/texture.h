@@ -22,8 +22,7 @@ class Texture {
   struct Options {
     int width = 0;
     int height = 0;
-    /// Half the size of the smallest and the largest leaf, in pixels.
-    double least_radius = 1.5;
+    /// Half the size of the largest leaf, in pixels. The smallest has 1.5.
     double most_radius = 60;
     /// The maximum distance of grey values from `brightness`.
     double contrast = 0.4;

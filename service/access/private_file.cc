@@ -9,7 +9,7 @@
 namespace millrace::service {
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
 absl::Status Unreadable(const std::string& path, std::string_view key, const absl::Status& cause) {
@@ -39,7 +39,7 @@ absl::StatusOr<std::string> Read(const std::string& path, std::string_view key, 
   }
   if (!file.ok()) return Unreadable(path, key, file.status());
   if (secret) MILLRACE_RETURN_IF_ERROR(CheckPrivate(file->info(), path, key));
-  absl::StatusOr<std::string> text = file->Read(kMostBytes);
+  absl::StatusOr<std::string> text = file->Read(kMaxBytes);
   if (!text.ok()) return Unreadable(path, key, text.status());
   return text;
 }

@@ -30,7 +30,7 @@ std::string_view FaultOf(absl::string_view said) {
   if (IsListOfTokens(said)) return "is a server's list of tokens";
   if (absl::StrContains(said, "-----BEGIN ")) return "is a file in PEM";
   if (said.find_first_of("\r\n") != absl::string_view::npos) return "has several lines";
-  if (said.size() > kLongestToken) return "holds more than a token";
+  if (said.size() > kMaxTokenBytes) return "holds more than a token";
   if (!std::ranges::all_of(said, IsTokenCharacter)) {
     return "holds characters that no token has (it may have letters, digits and - . _ ~ + / =)";
   }

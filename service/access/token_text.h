@@ -9,7 +9,7 @@
 namespace millrace::service {
 
 /// Most servers and proxies refuse HTTP/2 headers that are longer than this.
-inline constexpr std::size_t kLongestToken = 4096;
+inline constexpr std::size_t kMaxTokenBytes = 4096;
 
 /// Whether `c` is allowed in a token: the characters that may follow "Bearer" (RFC 6750).
 [[nodiscard]] bool IsTokenCharacter(unsigned char c);

@@ -35,8 +35,8 @@ absl::Status CheckAddressSpace(std::size_t streams) {
   return absl::ResourceExhaustedError(
       absl::StrCat("this process may have ", limit / kMiB, " MiB of addresses, and needs ",
                    needs / kMiB, " for ", Plural(streams, "stream"),
-                   ": lift the limit (ulimit -v unlimited); it counts what is "
-                   "reserved, not the memory that is used, which a cgroup limits"));
+                   ": lift the limit (ulimit -v unlimited). It counts reserved addresses, not used "
+                   "memory, which a cgroup limits"));
 }
 
 void EndIfAddressSpaceIsTiny() {

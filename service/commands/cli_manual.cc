@@ -203,10 +203,9 @@ std::string ShellCompletion(const CLI::App& app) {
 void AddManual(CLI::App& app) {
   app.add_subcommand("man", "Print the manual page")
       ->footer("\nExample\n  millrace man >millrace.1 && man ./millrace.1");
-  CLI::App* completion =
-      app.add_subcommand("completion", "Print what completes commands and options in bash or zsh");
-  completion
-      ->add_option("shell", "Which shell. Left out: bash, and zsh where bashcompinit was called")
+  CLI::App* completion = app.add_subcommand(
+      "completion", "Print a script that completes commands and options in bash or zsh");
+  completion->add_option("shell", "The shell. Left out: bash, and zsh with bashcompinit")
       ->check(OneOf({"bash", "zsh"}));
   completion->footer(
       "\nExamples\n"

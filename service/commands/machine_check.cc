@@ -46,7 +46,7 @@ void CheckListen(const Listen& listen, const Machine& machine, ConfigProblems& p
   if (machine.bind(listen.address, 0) == EADDRNOTAVAIL) {
     problems.Add("listen.address",
                  absl::StrCat("no network interface of this machine has ", listen.address,
-                              "; `ip address` shows those that there are"));
+                              "; `ip address` lists the addresses"));
     return;
   }
   for (const Port& port : PortsOf(listen)) {

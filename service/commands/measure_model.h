@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "service/commands/plan/cmd_plan.h"
+#include "service/commands/plan/plan_command.h"
 
 namespace millrace::service {
 

@@ -61,11 +61,10 @@ std::string Rate(double rate) {
   return rate < 99.95 ? absl::StrFormat("%.1f/s", rate) : absl::StrFormat("%.0f/s", rate);
 }
 
-// Both in the same unit: "134 ms, p99 171 ms".
-std::string Delay(double p50_s, double p99_s) {
-  if (p50_s <= 0) return "-";
-  if (p99_s < 0.9995) return absl::StrFormat("%.0f ms, p99 %.0f ms", p50_s * 1e3, p99_s * 1e3);
-  if (p99_s < 999.5) return absl::StrFormat("%.3g s, p99 %.3g s", p50_s, p99_s);
+std::string Delay(double seconds) {
+  if (seconds <= 0) return "-";
+  if (seconds < 0.9995) return absl::StrFormat("%.0f ms", seconds * 1e3);
+  if (seconds < 999.5) return absl::StrFormat("%.3g s", seconds);
   return "over 999 s";
 }
 
@@ -109,11 +108,12 @@ Parts PartsOf(const Way& way, std::uint64_t frames) {
 }
 
 /// Appends everything after the start of the line. `quality`: a text on the predictions' quality.
-void Append(Parts& parts, const Figures& figures, std::string quality) {
+void Append(Parts& parts, const Figures& figures, std::string quality, bool verbose) {
   parts.insert(
       parts.end(),
       {absl::StrCat(Rate(figures.rate_in), " in"), absl::StrCat(Rate(figures.rate_out), " out"),
-       absl::StrCat("delay ", Delay(figures.delay_p50_s, figures.delay_p99_s)),
+       absl::StrCat("delay ", Delay(figures.delay_p50_s),
+                    verbose ? absl::StrCat(", p99 ", Delay(figures.delay_p99_s)) : ""),
        absl::StrCat("dropped ", ShortCount(figures.dropped)), std::move(quality)});
 }
 
@@ -178,7 +178,7 @@ std::string ProgressLine(const StreamSnapshot& stream, const ProgressOptions& op
   if (std::string overloaded = Overloaded(stream); !overloaded.empty()) {
     parts.push_back(std::move(overloaded));
   }
-  Append(parts, FiguresOf(stream), Quality(stream));
+  Append(parts, FiguresOf(stream), Quality(stream), options.verbose);
   return Joined(parts, options.columns);
 }
 
@@ -204,20 +204,20 @@ std::string ProgressLine(std::span<const StreamSnapshot> streams, const Progress
   }
   parts.push_back(std::move(count));
   const Figures sum = SumOf(streams);
-  Append(parts, sum, Explained(sum.loss, sum.loss_no_motion));
+  Append(parts, sum, Explained(sum.loss, sum.loss_no_motion), options.verbose);
   return Joined(parts, options.columns);
 }
 
 void ProgressPrinter::Show(std::span<const StreamSnapshot> streams, std::size_t columns) {
+  options_.columns = rewrites_ ? columns : kPrintedColumns;
   if (rewrites_) {
-    out_ << '\r' << ProgressLine(streams, {.columns = columns, .frames = frames_}) << "\x1b[K"
-         << std::flush;
+    out_ << '\r' << ProgressLine(streams, options_) << "\x1b[K" << std::flush;
     line_open_ = true;
     return;
   }
   for (const StreamSnapshot& stream : streams) {
     if (streams.size() > 1) out_ << stream.name << ':';
-    out_ << ProgressLine(stream, {.columns = kPrintedColumns, .frames = frames_}) << '\n';
+    out_ << ProgressLine(stream, options_) << '\n';
   }
   out_ << std::flush;
 }

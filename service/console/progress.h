@@ -25,6 +25,8 @@ struct ProgressOptions {
   /// The number of predictions per stream after which the server ends: the line is then a bar with
   /// the time left. 0: no limit.
   std::uint64_t frames = 0;
+  /// Adds the 99th percentile of the delay.
+  bool verbose = false;
 };
 
 /// One stream: frames, rates, delay, quality, drops. Quality is the explained share of the motion,
@@ -42,9 +44,9 @@ struct ProgressOptions {
 /// Prints progress lines. For one thread; `out` must outlive it.
 class ProgressPrinter {
  public:
-  /// `rewrites`: `out` is a terminal. `frames`: see ProgressOptions.
-  ProgressPrinter(std::ostream& out, bool rewrites, std::uint64_t frames = 0)
-      : out_(out), rewrites_(rewrites), frames_(frames) {}
+  /// `rewrites`: `out` is a terminal. Show() sets `options.columns`.
+  ProgressPrinter(std::ostream& out, bool rewrites, const ProgressOptions& options = {})
+      : out_(out), rewrites_(rewrites), options_(options) {}
 
   /// On a terminal, replaces the line by a new one of at most `columns`. Elsewhere, prints one line
   /// for each stream.
@@ -57,8 +59,8 @@ class ProgressPrinter {
   // Constant after construction.
   std::ostream& out_;
   const bool rewrites_;
-  const std::uint64_t frames_;
 
+  ProgressOptions options_;
   bool line_open_ = false;
 };
 

@@ -64,12 +64,34 @@ std::string DescribeTooMany(double camera, double limit) {
              : absl::StrFormat(" of the %.4g that max_fps lets through", limit);
 }
 
-std::string StreamBanner(const BannerStream& stream) {
+/// The rate of a learner that can process `possible` frames a second; `come`: 0 if unknown.
+double ExpectedRate(double possible, double come) {
+  return come > 0 ? std::min(come, possible) : possible;
+}
+
+/// The plan, in terms of the method.
+std::string DescribeMethod(const BannerStream& stream) {
+  const pipeline::LearnerDescription& learner = stream.learner;
+  std::string text =
+      absl::StrCat("  plan      ", DescribePlan(learner),
+                   " a frame, learning included\n  stages    ", DescribeStages(learner), "\n");
+  if (learner.stages.size() > 1) {
+    const double come = LessOf(stream.snapshot.source.camera_frames_per_second,
+                               stream.config.source.max_frames_per_second);
+    absl::StrAppendFormat(&text, "  alone     %.1f frames a second without the pipeline\n",
+                          ExpectedRate(learner.sequential_samples_per_second, come));
+  }
+  std::vector<int> staleness;
+  for (const pipeline::StageDescription& stage : learner.stages) {
+    staleness.push_back(stage.staleness);
+  }
+  return absl::StrCat(text, "  staleness ", absl::StrJoin(staleness, " "), "\n");
+}
+
+std::string StreamBanner(const BannerStream& stream, bool verbose) {
   const pipeline::LearnerDescription& learner = stream.learner;
   return absl::StrCat("  learns    ", DescribeTask(stream), "\n", DescribeWhere(learner),
-                      "  plan      ", DescribePlan(learner),
-                      " a frame, learning included\n  stages    ", DescribeStages(learner),
-                      "\n  expect    ",
+                      verbose ? DescribeMethod(stream) : "", "  expect    ",
                       DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second,
                                           stream.config.source.max_frames_per_second),
                       "\n", DescribeLimit(learner));
@@ -129,41 +151,30 @@ std::string DescribeExpectation(const pipeline::LearnerDescription& learner,
                                 double camera_frames_per_second, double max_frames_per_second) {
   const double come = LessOf(camera_frames_per_second, max_frames_per_second);
   const double plan = learner.samples_per_second;
-  const double alone = learner.sequential_samples_per_second;
-  const auto kept = [&](double rate) { return come > 0 ? std::min(come, rate) : rate; };
-  std::vector<std::string> staleness;
-  staleness.reserve(learner.stages.size());
-  for (const pipeline::StageDescription& stage : learner.stages) {
-    staleness.push_back(absl::StrCat(stage.staleness));
-  }
-  std::string text = absl::StrFormat("%.1f frames a second", kept(plan));
-  if (learner.stages.size() > 1) {
-    absl::StrAppendFormat(&text, " (%.1f without the pipeline)", kept(alone));
-  }
+  std::string text = absl::StrFormat("%.1f frames a second", ExpectedRate(plan, come));
   if (come > plan) {
     absl::StrAppend(&text, DescribeTooMany(camera_frames_per_second, max_frames_per_second));
   }
-  absl::StrAppendFormat(&text, ", delay %.0f ms, staleness %s", learner.delay_ms,
-                        absl::StrJoin(staleness, " "));
+  absl::StrAppendFormat(&text, ", delay %.0f ms", learner.delay_ms);
   return absl::StrCat(text, DescribeEffort(learner), DescribeDrops(learner));
 }
 
 std::string Banner(std::span<const BannerStream> streams, const BannerAddresses& addresses,
-                   std::size_t columns) {
+                   const BannerOptions& options) {
   std::string text = absl::StrCat("millrace ", MILLRACE_VERSION);
   if (streams.size() == 1) {
     absl::StrAppend(&text, "   ", DescribeSource(streams.front()), "\n",
-                    StreamBanner(streams.front()));
+                    StreamBanner(streams.front(), options.verbose));
   } else {
     absl::StrAppend(&text, "   ", Plural(streams.size(), "stream"), "\n");
     for (const BannerStream& stream : streams) {
       absl::StrAppend(&text, stream.config.name, "   ", DescribeSource(stream), "\n",
-                      StreamBanner(stream));
+                      StreamBanner(stream, options.verbose));
     }
   }
   absl::StrAppend(&text, "  open      ", addresses.page, "     gRPC ", addresses.grpc,
                   "     metrics ", addresses.metrics, "\n");
-  return columns > 0 ? Hanging(text, columns, kIndent.size()) : text;
+  return options.columns > 0 ? Hanging(text, options.columns, kIndent.size()) : text;
 }
 
 }  // namespace millrace::service

@@ -1,5 +1,5 @@
-// The banner of `millrace serve` after its start: the sources, the model and its plan, the expected
-// rate and delay, and the server's addresses.
+// The banner of `millrace serve` after its start: the sources, the models, the expected rates and
+// delays, and the server's addresses.
 #pragma once
 
 #include <cstddef>
@@ -42,15 +42,22 @@ struct BannerAddresses {
 /// too narrow.
 [[nodiscard]] std::string DescribeStages(const pipeline::LearnerDescription& learner);
 
-/// "10.0 frames a second (7.7 without the pipeline), delay 130 ms, staleness 1 0". Adds the shares
-/// of frames that are learned from and dropped, unless these are all and none.
+/// "10.0 frames a second, delay 130 ms". Adds the shares of frames that are learned from and
+/// dropped, unless these are all and none.
 /// `camera_frames_per_second`: 0 if unknown. `max_frames_per_second`: 0 if unlimited.
 [[nodiscard]] std::string DescribeExpectation(const pipeline::LearnerDescription& learner,
                                               double camera_frames_per_second,
                                               double max_frames_per_second = 0);
 
-/// Breaks lines at `columns`, between words; 0: no line breaks.
+struct BannerOptions {
+  /// Breaks lines at this column, between words; 0: no line breaks.
+  std::size_t columns = 0;
+  /// Adds each stream's plan, its stages, the rate without the pipeline, and the staleness.
+  bool verbose = false;
+};
+
 [[nodiscard]] std::string Banner(std::span<const BannerStream> streams,
-                                 const BannerAddresses& addresses, std::size_t columns = 0);
+                                 const BannerAddresses& addresses,
+                                 const BannerOptions& options = {});
 
 }  // namespace millrace::service

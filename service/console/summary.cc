@@ -218,9 +218,9 @@ std::string LearningText(const StreamSnapshot& snapshot) {
   }
   const pipeline::LearningFigures& learning = snapshot.learning;
   if (learning.roll_backs > 0) {
-    absl::StrAppend(&text, ", went back ", Plural(learning.roll_backs, "time"));
+    absl::StrAppend(&text, ", rolled back ", Plural(learning.roll_backs, "time"));
   }
-  if (learning.rate_scale == 0) absl::StrAppend(&text, ", then gave up learning");
+  if (learning.rate_scale == 0) absl::StrAppend(&text, ", then stopped learning");
   if (learning.drifts > 0) absl::StrAppend(&text, ", ", Plural(learning.drifts, "drift"));
   const pipeline::CheckpointFigures& checkpoints = learning.checkpoints;
   if (checkpoints.written + checkpoints.failed > 0) {

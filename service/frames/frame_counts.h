@@ -43,10 +43,6 @@ struct FrameCounts {
     for (std::uint64_t count : dropped) sum += count;
     return sum;
   }
-  /// Whether the identity is true. False is a bug.
-  [[nodiscard]] bool balanced() const {
-    return received == predicted + dropped_in_all() + in_flight;
-  }
 };
 
 }  // namespace millrace::service

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds kPause(1);
 // More different messages within a second than this are not repeats: all are shown.
-constexpr std::size_t kMostKinds = 256;
+constexpr std::size_t kMaxKinds = 256;
 
 bool IsAmong(std::string_view characters, char c) {
   return characters.find(c) != std::string_view::npos;
@@ -66,7 +66,7 @@ void LogLimit::log(const spdlog::details::log_msg& message) {
     known->second.text.assign(message.payload.data(), message.payload.size());
     return;
   }
-  if (kinds_.size() < kMostKinds) kinds_[std::move(kind)].shown = now;
+  if (kinds_.size() < kMaxKinds) kinds_[std::move(kind)].shown = now;
   options_.to->log(message);
 }
 

@@ -16,7 +16,7 @@ namespace millrace::service {
 
 namespace {
 
-constexpr std::size_t kLongestValue = 255;
+constexpr std::size_t kMaxValueBytes = 255;
 
 /// The byte that an escape such as "%41" encodes; nullopt: `text` does not begin with an escape.
 std::optional<char> EscapedByte(std::string_view text) {
@@ -47,7 +47,7 @@ std::optional<std::string> HttpRequest::Parameter(std::string_view name) const {
     if (!absl::StartsWith(pair, begin)) continue;
     const std::string_view sent(pair.data() + begin.size(), pair.size() - begin.size());
     std::string value = Decoded(sent, /*plus_is_space=*/true);
-    if (value.size() > kLongestValue) return std::nullopt;
+    if (value.size() > kMaxValueBytes) return std::nullopt;
     return value;
   }
   return std::nullopt;

@@ -64,7 +64,7 @@ void GrpcHandover::Take(TcpServer::Socket socket, std::unique_ptr<ConnectionBoun
   silent->lease->MayBeClosed([weak = std::weak_ptr<Silent>(silent)] {
     if (const auto connection = weak.lock()) connection->Close();
   });
-  silent->limit.expires_after(options_.most_silent);
+  silent->limit.expires_after(options_.max_silence);
   silent->limit.async_wait([silent](const error_code& cancelled) {
     if (!cancelled) silent->Close();
   });
@@ -85,7 +85,7 @@ void GrpcHandover::OnHeard(Silent& connection) {
   connection.lease->Keep();
   error_code error;
   connection.socket.native_non_blocking(true, error);
-  const auto limit = static_cast<unsigned>(options_.most_unacknowledged.count());
+  const auto limit = static_cast<unsigned>(options_.max_unacknowledged.count());
   setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
   handed_.push_back({descriptor, *inode, std::move(connection.lease)});
   Grpc::NewConnectionParameters parameters;

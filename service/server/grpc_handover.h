@@ -28,9 +28,9 @@ class GrpcHandover {
  public:
   struct Options {
     /// A client that sends no data for this long is disconnected.
-    std::chrono::milliseconds most_silent = std::chrono::seconds(10);
+    std::chrono::milliseconds max_silence = std::chrono::seconds(10);
     /// So is a client that does not acknowledge sent data for this long (TCP_USER_TIMEOUT).
-    std::chrono::milliseconds most_unacknowledged = std::chrono::seconds(10);
+    std::chrono::milliseconds max_unacknowledged = std::chrono::seconds(10);
   };
   using Grpc = grpc::experimental::ExternalConnectionAcceptor;
 

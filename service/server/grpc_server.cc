@@ -33,10 +33,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 /// A request holds some names, thousands of labels, or one picture: at most 4K, uncompressed.
-constexpr int kMostRequestBytes = 32 << 20;
+constexpr int kMaxRequestBytes = 32 << 20;
 
 /// Limit of waiting calls with pictures, and of those with labels: each may be as large.
-constexpr std::size_t kMostLargeOnes = 16;
+constexpr std::size_t kMaxLargeCalls = 16;
 
 absl::Status TooManyQuestions() {
   return WithReason("TOO_MANY_QUESTIONS", {},
@@ -63,7 +63,7 @@ void SetKeepalive(const GrpcServer::Options& options, grpc::ServerBuilder& build
 /// gRPC's default would wait two minutes for a client that sends no valid handshake.
 void BoundHandshake(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument("grpc.server_handshake_timeout_ms",
-                             Milliseconds(options.most_handshake));
+                             Milliseconds(options.max_handshake));
 }
 
 void BoundAge(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
@@ -73,10 +73,11 @@ void BoundAge(const GrpcServer::Options& options, grpc::ServerBuilder& builder) 
                              Milliseconds(options.connection_grace));
 }
 
-class RunningServer final : public GrpcServer {
+}  // namespace
+
+class GrpcServer::Services {
  public:
-  RunningServer(const Options& options, const StreamApi& api,
-                std::unique_ptr<const Admission> admission)
+  Services(const Options& options, const StreamApi& api, std::unique_ptr<const Admission> admission)
       : admission_(std::move(admission)),
         calls_(options.stall_limit),
         predictions_({.streams = *api.streams,
@@ -96,15 +97,18 @@ class RunningServer final : public GrpcServer {
                     .liveness = *api.liveness,
                     .admission = *admission_}),
         health_(statuses_) {}
-  ~RunningServer() override {
-    if (handover_ != nullptr) RunningServer::Shutdown(seconds(0));
+  ~Services() {
+    if (handover_ != nullptr) Shutdown(seconds(0));
   }
+
+  Services(const Services&) = delete;
+  Services& operator=(const Services&) = delete;
 
   absl::Status Listen(const Options& options, const StreamApi& api);
 
-  int port() const override { return handover_->port(); }
-  void Drain() override { statuses_.Drain(); }
-  void Shutdown(std::chrono::nanoseconds grace) override {
+  [[nodiscard]] int port() const { return handover_->port(); }
+  void Drain() { statuses_.Drain(); }
+  void Shutdown(std::chrono::nanoseconds grace) {
     Drain();
     health_.EndWatches();
     handover_->Stop();
@@ -118,8 +122,8 @@ class RunningServer final : public GrpcServer {
   CallThread control_thread_{{.max_threads = kChangesAtOnce, .full = TooManyChanges()}};
   // Lower priority than learning.
   CallThread question_thread_{
-      {.max_waiting = kMostLargeOnes, .niceness = 19, .full = TooManyQuestions()}};
-  CallThread label_thread_{{.max_waiting = kMostLargeOnes, .full = TooManyLabels()}};
+      {.max_waiting = kMaxLargeCalls, .niceness = 19, .full = TooManyQuestions()}};
+  CallThread label_thread_{{.max_waiting = kMaxLargeCalls, .full = TooManyLabels()}};
   StreamingCalls calls_;
   PredictionService predictions_;
   StreamService streams_;
@@ -135,7 +139,7 @@ class RunningServer final : public GrpcServer {
   std::unique_ptr<HealthReporter> reporter_;
 };
 
-absl::Status RunningServer::Listen(const Options& options, const StreamApi& api) {
+absl::Status GrpcServer::Services::Listen(const Options& options, const StreamApi& api) {
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<TcpServer> tcp,
                             TcpServer::Listen({.address = options.address,
                                                .port = options.port,
@@ -164,7 +168,7 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
   std::unique_ptr<GrpcHandover::Grpc> acceptor =
       builder.experimental().AddExternalConnectionAcceptor(Builder::ExternalConnectionType::FROM_FD,
                                                            credentials);
-  builder.SetMaxReceiveMessageSize(kMostRequestBytes);
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
   SetKeepalive(options, builder);
   BoundAge(options, builder);
   BoundHandshake(options, builder);
@@ -185,22 +189,25 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
   }
   handover_ = std::make_unique<GrpcHandover>(
       std::move(tcp), std::move(acceptor),
-      GrpcHandover::Options{.most_silent = options.most_handshake,
-                            .most_unacknowledged = options.keepalive_timeout});
+      GrpcHandover::Options{.max_silence = options.max_handshake,
+                            .max_unacknowledged = options.keepalive_timeout});
   return absl::OkStatus();
 }
 
-}  // namespace
+GrpcServer::GrpcServer(std::unique_ptr<Services> services) : services_(std::move(services)) {}
+GrpcServer::~GrpcServer() = default;
+
+int GrpcServer::port() const { return services_->port(); }
+void GrpcServer::Drain() { services_->Drain(); }
+void GrpcServer::Shutdown(std::chrono::nanoseconds grace) { services_->Shutdown(grace); }
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const Options& options,
                                                               const StreamApi& api) {
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<const Admission> admission,
                             Admission::Make(options.security));
-  auto server = std::make_unique<RunningServer>(options, api, std::move(admission));
-  if (absl::Status listening = server->Listen(options, api); !listening.ok()) {
-    return listening;
-  }
-  return server;
+  auto services = std::make_unique<Services>(options, api, std::move(admission));
+  MILLRACE_RETURN_IF_ERROR(services->Listen(options, api));
+  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(services)));
 }
 
 }  // namespace millrace::service

@@ -39,7 +39,7 @@ class GrpcServer {
     std::chrono::milliseconds keepalive_timeout = std::chrono::seconds(10);
     /// A connection is closed if its client sends nothing for this long, or does not finish its
     /// handshake within this time after its first byte.
-    std::chrono::milliseconds most_handshake = std::chrono::seconds(10);
+    std::chrono::milliseconds max_handshake = std::chrono::seconds(10);
     ConnectionLimits connections = {};
     /// Must outlive the server. Null: no external counters.
     ConnectionCounts* counts = nullptr;
@@ -52,18 +52,28 @@ class GrpcServer {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const Options& options,
                                                                          const StreamApi& api);
 
-  virtual ~GrpcServer() = default;
+  ~GrpcServer();
+
+  GrpcServer(const GrpcServer&) = delete;
+  GrpcServer& operator=(const GrpcServer&) = delete;
 
   /// The port in use.
-  [[nodiscard]] virtual int port() const = 0;
+  [[nodiscard]] int port() const;
 
   /// Reports NOT_SERVING to health checks, so that load balancers stop sending clients, and goes on
   /// serving. Idempotent.
-  virtual void Drain() = 0;
+  void Drain();
   /// Refuses new calls, waits up to `grace` for pending ones, then cancels them. Stop the streams
   /// first: subscribers then get the rest of the rings and a final status. Close the events next:
   /// watchers then get theirs. Both kinds of calls then end without a wait. Idempotent.
-  virtual void Shutdown(std::chrono::nanoseconds grace) = 0;
+  void Shutdown(std::chrono::nanoseconds grace);
+
+ private:
+  class Services;  // Hides the headers of gRPC and of the services.
+
+  explicit GrpcServer(std::unique_ptr<Services> services);
+
+  const std::unique_ptr<Services> services_;
 };
 
 }  // namespace millrace::service

@@ -299,17 +299,19 @@ void Serve::ShowBanner() {
                        .learner = *served->stream->learner(),
                        .resumption = served->stream->resumption()});
   }
-  *options_.out << Banner(streams,
-                          {.page = web_->page_url(),
-                           .grpc = absl::StrCat(UrlHost(options_.config.listen.address), ":",
-                                                grpc_->port()),
-                           .metrics = web_->metrics_url()},
-                          options_.terminal && options_.columns ? options_.columns() : 0)
-                << std::endl;
+  *options_.out
+      << Banner(streams,
+                {.page = web_->page_url(),
+                 .grpc = absl::StrCat(UrlHost(options_.config.listen.address), ":", grpc_->port()),
+                 .metrics = web_->metrics_url()},
+                {.columns = options_.terminal && options_.columns ? options_.columns() : 0,
+                 .verbose = options_.verbose})
+      << std::endl;
 }
 
 void Serve::WaitForEnd() {
-  ProgressPrinter printer(*options_.out, options_.terminal, options_.frames);
+  ProgressPrinter printer(*options_.out, options_.terminal,
+                          {.frames = options_.frames, .verbose = options_.verbose});
   const auto show = [&] {
     if (!options_.progress) return;
     printer.Show(Snapshots(), options_.columns ? options_.columns() : kProgressColumns);

@@ -61,6 +61,8 @@ class Serve {
     /// The path of the JSON summary; empty: no such file.
     std::string summary_json = {};
     bool progress = true;
+    /// Adds the figures of the method to banner and progress.
+    bool verbose = false;
     /// Receives banner, progress and summary. Must outlive the run.
     std::ostream* out = nullptr;
     /// Whether `out` is a terminal, and its current number of columns.

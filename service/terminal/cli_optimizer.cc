@@ -27,7 +27,7 @@ void AddOptimizer(CLI::App& command, std::string& name, pipeline::OptimizerOptio
                   "once")
       ->capture_default_str();
   command.add_flag("--spike-compensation", optimizer.spike_compensation,
-                   "Do at once what sgd's momentum would have done while a gradient was late");
+                   "Apply at once the steps of sgd's momentum that a late gradient missed");
 }
 
 }  // namespace millrace::service

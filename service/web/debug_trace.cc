@@ -20,7 +20,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr double kSeconds = 5;
-constexpr double kMostSeconds = 3600;
+constexpr double kMaxSeconds = 3600;
 constexpr double kMicrosecondsInAMillisecond = 1000;
 
 HttpResponse Refusal(int status, std::string_view why) {
@@ -66,7 +66,7 @@ std::optional<nanoseconds> TimeAsked(const HttpRequest& request) {
   double seconds = kSeconds;
   const std::optional<std::string> text = request.Parameter("seconds");
   if (text && !absl::SimpleAtod(*text, &seconds)) return std::nullopt;
-  if (!(seconds > 0 && seconds <= kMostSeconds)) return std::nullopt;
+  if (!(seconds > 0 && seconds <= kMaxSeconds)) return std::nullopt;
   return std::chrono::round<nanoseconds>(std::chrono::duration<double>(seconds));
 }
 

@@ -18,10 +18,10 @@ namespace {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
-constexpr std::size_t kMostHeaderBytes = 16 << 10;
+constexpr std::size_t kMaxHeaderBytes = 16 << 10;
 /// Bytes of an ignored body to read before the close: an earlier close could lose the answer.
-constexpr std::size_t kMostDiscarded = 1 << 20;
-constexpr std::chrono::milliseconds kMostEnding(1000);
+constexpr std::size_t kMaxDiscardedBytes = 1 << 20;
+constexpr std::chrono::milliseconds kMaxEnding(1000);
 
 /// RFC 9110, 5.6.7.
 std::string HttpDate(absl::Time time) {
@@ -51,7 +51,7 @@ bool IsNonsense(const boost::system::error_code& error) {
 HttpResponse Refusal(const boost::system::error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return {.status = 431,
-            .body = absl::StrCat("A request's header may have ", kMostHeaderBytes, " bytes.\n")};
+            .body = absl::StrCat("A request's header may have ", kMaxHeaderBytes, " bytes.\n")};
   }
   return {.status = 400, .body = absl::StrCat("This is no request: ", error.message(), ".\n")};
 }
@@ -73,7 +73,7 @@ HttpExchange::HttpExchange(asio::ip::tcp::socket socket, std::string client,
       limit_(socket_.get_executor()) {}
 
 void HttpExchange::Begin() {
-  Enter(State::kReading, server_.most_reading);
+  Enter(State::kReading, server_.max_reading);
   MayBeClosed();
   // A silent client costs no buffer.
   socket_.async_wait(asio::ip::tcp::socket::wait_read,
@@ -86,7 +86,7 @@ void HttpExchange::Begin() {
 
 void HttpExchange::ReadHeader() {
   parser_.emplace();
-  parser_->header_limit(kMostHeaderBytes);
+  parser_->header_limit(kMaxHeaderBytes);
   // The body is ignored. (Beast 1.74 takes boost::none for a limit of 0.)
   parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
   http::async_read_header(
@@ -145,7 +145,7 @@ HttpExchange::Answering& HttpExchange::AnsweringOf(const HttpRequest& request) c
 void HttpExchange::Write(HttpResponse response) {
   request_.reset();
   if (state_ == State::kClosed) return;
-  Enter(State::kWriting, server_.most_writing);
+  Enter(State::kWriting, server_.max_writing);
   lease_->Keep();
   untaken_ = server_.untaken.Add(response.body.size(), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->GiveUp();
@@ -163,7 +163,7 @@ void HttpExchange::Write(HttpResponse response) {
 // Closing a socket with unread data would reset the connection and lose the answer.
 void HttpExchange::End() {
   untaken_.reset();
-  Enter(State::kEnding, kMostEnding);
+  Enter(State::kEnding, kMaxEnding);
   ErrorCode ignored;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   MayBeClosed();
@@ -176,7 +176,8 @@ void HttpExchange::Discard() {
                           [self = shared_from_this()](const ErrorCode& error, std::size_t bytes) {
                             if (self->state_ != State::kEnding) return;
                             self->discarded_ += bytes;
-                            if (error || self->discarded_ > kMostDiscarded) return self->Close();
+                            if (error || self->discarded_ > kMaxDiscardedBytes)
+                              return self->Close();
                             self->Discard();
                           });
 }

@@ -43,8 +43,8 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
     Answering probes;
     UntakenAnswers untaken;
     /// Time limits for receiving a request's header and for sending its answer.
-    std::chrono::milliseconds most_reading;
-    std::chrono::milliseconds most_writing;
+    std::chrono::milliseconds max_reading;
+    std::chrono::milliseconds max_writing;
   };
 
   HttpExchange(boost::asio::ip::tcp::socket socket, std::string client,

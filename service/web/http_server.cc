@@ -16,9 +16,9 @@ struct HttpServer::Running {
         shared{.routes = std::move(options.routes),
                .ordinary{.threads = handlers, .requests = ConnectionBounds(options.requests)},
                .probes{.threads = probes, .requests = ConnectionBounds(options.requests)},
-               .untaken = UntakenAnswers(options.most_untaken_bytes),
-               .most_reading = options.most_reading,
-               .most_writing = options.most_writing},
+               .untaken = UntakenAnswers(options.max_untaken_bytes),
+               .max_reading = options.max_reading,
+               .max_writing = options.max_writing},
         tcp(std::move(listening)),
         handlers(static_cast<std::size_t>(options.threads)),
         probes(std::ranges::any_of(shared.routes, &HttpRoute::probe) ? 1 : 0) {

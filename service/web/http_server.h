@@ -37,11 +37,11 @@ class HttpServer {
     ConnectionLimits requests = {.in_all = 256, .per_client = 128};
     /// Limit of answers' bytes that clients have not yet received. Beyond it the oldest answer is
     /// dropped.
-    std::size_t most_untaken_bytes = std::size_t{64} << 20;
+    std::size_t max_untaken_bytes = std::size_t{64} << 20;
     /// Time limits for receiving a request and for sending its answer, so that a silent client
     /// cannot hold a connection.
-    std::chrono::milliseconds most_reading = std::chrono::seconds(10);
-    std::chrono::milliseconds most_writing = std::chrono::seconds(30);
+    std::chrono::milliseconds max_reading = std::chrono::seconds(10);
+    std::chrono::milliseconds max_writing = std::chrono::seconds(30);
     /// Grace period for pending answers after BeginStop().
     std::chrono::milliseconds stop_grace = std::chrono::seconds(1);
     ConnectionLimits connections = {};

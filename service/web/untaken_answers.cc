@@ -6,7 +6,7 @@ namespace millrace::service {
 
 std::unique_ptr<UntakenAnswers::Lease> UntakenAnswers::Add(std::size_t bytes,
                                                            std::function<void()> give_up) {
-  while (!answers_.empty() && bytes_ + bytes > most_bytes_) {
+  while (!answers_.empty() && bytes_ + bytes > max_bytes_) {
     const auto oldest = answers_.begin();
     const std::function<void()> give_up_oldest = std::move(oldest->second.give_up);
     Remove(oldest->first);

@@ -18,7 +18,7 @@ class UntakenAnswers {
  public:
   class Lease;
 
-  explicit UntakenAnswers(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit UntakenAnswers(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   UntakenAnswers(const UntakenAnswers&) = delete;
   UntakenAnswers& operator=(const UntakenAnswers&) = delete;
@@ -37,7 +37,7 @@ class UntakenAnswers {
 
   void Remove(Id id);
 
-  const std::size_t most_bytes_;
+  const std::size_t max_bytes_;
   Id next_ = 0;
   std::size_t bytes_ = 0;
   std::map<Id, Answer> answers_;

@@ -24,7 +24,7 @@ using Metadata = inference::ModelMetadataResponse::TensorMetadata;
 
 constexpr char kPictures[] = "pictures";
 // The most pictures in a sample of any task.
-constexpr int kMostPictures = 3;
+constexpr int kMaxPictures = 3;
 
 absl::Status Wrong(std::string field, std::string description) {
   return InvalidFields({{std::move(field), std::move(description)}});
@@ -74,7 +74,7 @@ absl::Status AddPixels(const ModelInferRequest& request, const Input& input,
   constexpr std::int64_t kColours = 3;
   const auto& shape = input.shape();
   const auto fits = [](std::int64_t side) { return side > 0 && side <= ingest::kMaxPixelsPerSide; };
-  if (shape.size() != 4 || shape[0] < 0 || shape[0] > kMostPictures || !fits(shape[1]) ||
+  if (shape.size() != 4 || shape[0] < 0 || shape[0] > kMaxPictures || !fits(shape[1]) ||
       !fits(shape[2]) || shape[3] != kColours) {
     return Wrong("inputs[0].shape",
                  absl::StrCat("is [", absl::StrJoin(shape, ", "),
@@ -98,13 +98,13 @@ absl::Status AddPixels(const ModelInferRequest& request, const Input& input,
 
 absl::Status TooManyImages(std::string field) {
   return Wrong(std::move(field),
-               absl::StrCat("has more images than the ", kMostPictures, " that a model takes"));
+               absl::StrCat("has more images than the ", kMaxPictures, " that a model takes"));
 }
 
 /// Each image follows its length: 4 bytes, little-endian.
 absl::Status AddRawImages(std::string_view raw, InferenceSample& sample) {
   while (!raw.empty()) {
-    if (sample.pictures.size() == kMostPictures) return TooManyImages("raw_input_contents[0]");
+    if (sample.pictures.size() == kMaxPictures) return TooManyImages("raw_input_contents[0]");
     std::uint32_t length = 0;
     if (raw.size() < sizeof(length)) return Wrong("raw_input_contents[0]", "is cut short");
     std::memcpy(&length, raw.data(), sizeof(length));
@@ -121,7 +121,7 @@ absl::Status AddImages(const ModelInferRequest& request, const Input& input,
   if (request.raw_input_contents_size() > 0) {
     MILLRACE_RETURN_IF_ERROR(AddRawImages(request.raw_input_contents(0), sample));
   }
-  if (input.contents().bytes_contents_size() > kMostPictures) {
+  if (input.contents().bytes_contents_size() > kMaxPictures) {
     return TooManyImages("inputs[0].contents.bytes_contents");
   }
   for (const std::string& image : input.contents().bytes_contents()) {

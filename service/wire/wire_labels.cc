@@ -9,7 +9,7 @@
 namespace millrace::service {
 namespace {
 
-constexpr std::size_t kMostMessage = 300;
+constexpr std::size_t kMaxMessageBytes = 300;
 
 v1::LabelResult ResultOf(const absl::Status& status) {
   switch (status.code()) {
@@ -47,7 +47,7 @@ ClientLabel ToLabel(const v1::FrameLabel& message) {
 void ToMessage(const absl::Status& added, v1::LabelOutcome& message) {
   message.set_result(ResultOf(added));
   // The message may repeat the client's text, and a response has thousands of messages.
-  message.set_message(Shortened(std::string(added.message()), kMostMessage));
+  message.set_message(Shortened(std::string(added.message()), kMaxMessageBytes));
 }
 
 }  // namespace millrace::service

@@ -18,7 +18,7 @@ namespace {
 using google::protobuf::Struct;
 using google::protobuf::Value;
 
-/// Finds numbers in a client's Struct that may be inexact. Notes at most kMostNoted of them,
+/// Finds numbers in a client's Struct that may be inexact. Notes at most kMaxNoted of them,
 /// because each note repeats the client's keys, which may be long.
 class NumberCheck {
  public:
@@ -48,7 +48,7 @@ class NumberCheck {
   }
 
   void Check(double number) {
-    if (wrong_.size() == kMostNoted) return;
+    if (wrong_.size() == kMaxNoted) return;
     if (!std::isfinite(number)) {
       wrong_.push_back({path_, "is not a finite number"});
     } else if (std::abs(number) > static_cast<double>(kMostExact)) {
@@ -58,7 +58,7 @@ class NumberCheck {
     }
   }
 
-  static constexpr std::size_t kMostNoted = 20;
+  static constexpr std::size_t kMaxNoted = 20;
 
   std::string path_;  // The path of the current value.
   std::vector<FieldViolation> wrong_;

@@ -71,7 +71,7 @@ class TerminalTest(unittest.TestCase):
     def test_shows_the_plan_and_one_line_of_progress(self):
         screen = self.shown()
         text = "\n".join(screen)
-        for said in ("millrace ", "  learns ", "  plan ", "  stages ", "  expect ", "  open "):
+        for said in ("millrace ", "  learns ", "  expect ", "  open "):
             self.assertIn(said, text)
         progress = [line for line in screen if re.match(r" *\d+ frames ", line)]
         self.assertEqual(len(progress), 1, f"one line, written anew:\n{text}")

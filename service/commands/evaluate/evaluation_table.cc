@@ -172,8 +172,7 @@ std::string RetentionTable(const std::vector<EvaluationGroup>& groups) {
     table.Add(std::move(cells));
   }
   return absl::StrCat(
-      "What was forgotten of the first window since it was learned, and what carries over, in loss "
-      "ratios\n\n",
+      "Forgetting of the first window, and transfer to other inputs, in loss ratios\n\n",
       table.Text(), "\n");
 }
 

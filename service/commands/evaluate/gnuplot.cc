@@ -18,8 +18,8 @@ namespace millrace::service {
 namespace {
 
 constexpr char kHowToGet[] =
-    "plots are drawn by gnuplot, which is not here: `apt-get install gnuplot-nox`, or leave the "
-    "plots out with --no-plots";
+    "plots need gnuplot, which is not installed: `apt-get install gnuplot-nox`, or leave out the "
+    "plots with --no-plots";
 
 struct Ended {
   int exit_code = 0;

@@ -1,5 +1,8 @@
 #include "service/commands/plan/drawing_files.h"
 
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
 #include "base/status.h"
@@ -24,6 +27,11 @@ absl::Status Write(const std::string& path, MakeDrawing make) {
 }
 
 }  // namespace
+
+void AddDrawings(CLI::App& command, DrawingFiles& files) {
+  command.add_option("--svg", files.svg, "Draw it to this file");
+  command.add_option("--trace", files.trace, "Write a trace for ui.perfetto.dev to this file");
+}
 
 absl::Status CheckDrawings(const DrawingFiles& files, const OutputFile& other) {
   const OutputFile svg{"--svg", files.svg};

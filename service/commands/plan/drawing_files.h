@@ -1,4 +1,4 @@
-// The output files for drawings of a plan or a run.
+// The output files for drawings of a plan or a run, and the options that name them.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "service/terminal/cli_app.h"
 
 namespace millrace::service {
 
@@ -22,6 +23,9 @@ struct DrawingFiles {
 
   [[nodiscard]] bool any() const { return !svg.empty() || !trace.empty(); }
 };
+
+/// Adds --svg and --trace to `command`. `files` must outlive it.
+void AddDrawings(CLI::App& command, DrawingFiles& files);
 
 /// Fails with INVALID_ARGUMENT and a remedy if two of these files and `other` are the same, or if
 /// one cannot be written.

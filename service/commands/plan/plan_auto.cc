@@ -98,14 +98,14 @@ absl::StatusOr<PlanReport> FindPlan(const NetworkProfile& network, const PlanReq
   return report;
 }
 
-std::string FoundText(const FoundPlan& found, int most_staleness) {
+std::string FoundText(const FoundPlan& found, int max_staleness) {
   std::string text;
   const auto line = [&text](const char* name, const std::string& what) {
     absl::StrAppendFormat(&text, "%-12s%s\n", name, what);
   };
   line("frames", FramesText(found));
   line("learning", LearningText(found));
-  line("staleness", absl::StrCat(Plural(most_staleness, "update"), " at most"));
+  line("staleness", absl::StrCat(Plural(max_staleness, "update"), " at most"));
   line("T", TText(found));
   line("limit", found.limit);
   return text;

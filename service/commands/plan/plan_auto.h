@@ -18,6 +18,6 @@ namespace millrace::service {
                                                   const PlanRequest& request);
 
 /// The found plan as text, one line each for frames, learning, staleness, T and the limit.
-[[nodiscard]] std::string FoundText(const FoundPlan& found, int most_staleness);
+[[nodiscard]] std::string FoundText(const FoundPlan& found, int max_staleness);
 
 }  // namespace millrace::service

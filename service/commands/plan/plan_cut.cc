@@ -15,7 +15,7 @@ namespace {
 using pipeline::NetworkProfile;
 
 constexpr int kDevices = 2;
-constexpr int kMostRunsADevice = 8;
+constexpr int kMaxRunsPerDevice = 8;
 
 bool Interleaves(const PlanRequest& request) { return request.schedule == "interleaved"; }
 
@@ -114,7 +114,7 @@ absl::StatusOr<PlanCut> ScatterForPlan(const NetworkProfile& costs, const PlanRe
   const std::vector<pipeline::StageCost> by_layer = pipeline::CostsOf(costs.layers);
   MILLRACE_ASSIGN_OR_RETURN(pipeline::ScatteredPartition scattered,
                             pipeline::Scatter(by_layer, devices));
-  if (static_cast<int>(scattered.device_of.size()) > kMostRunsADevice * devices) {
+  if (static_cast<int>(scattered.device_of.size()) > kMaxRunsPerDevice * devices) {
     return absl::InvalidArgumentError("only contiguous cuts make few enough stages");
   }
   return PlanCut{std::move(scattered.cuts), std::move(scattered.device_of)};

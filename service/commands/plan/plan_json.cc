@@ -90,7 +90,7 @@ json ReportJson(const NetworkProfile& network, const PlanReport& report) {
                  {"samples_per_pattern", report.plan.samples_per_pattern},
                  {"devices", report.plan.devices.size()},
                  {"period_ms", report.period_ms},
-                 {"least_period_ms", report.least_period_ms},
+                 {"least_period_ms", report.min_period_ms},
                  {"delay_ms", report.delay_ms},
                  {"stages", std::move(stages)},
                  {"operations", OperationsJson(report.plan)},
@@ -101,7 +101,7 @@ json ReportJson(const NetworkProfile& network, const PlanReport& report) {
                  {"memory_bytes", report.memory_bytes}};
   if (report.asked_period_ms > 0) {
     object["asked_period_ms"] = report.asked_period_ms;
-    object["holds"] = report.asked_period_ms >= report.least_period_ms * (1 - 1e-9);
+    object["holds"] = report.asked_period_ms >= report.min_period_ms * (1 - 1e-9);
   }
   if (report.bound_ms) object["bound_ms"] = *report.bound_ms;
   if (report.found) AddFound(*report.found, object);

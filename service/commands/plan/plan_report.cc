@@ -65,13 +65,13 @@ void AddSpeedUp(const NetworkProfile& network, PlanReport& report) {
 // Period, delay and idle shares, by simulation. A link with a larger load than every device
 // determines the period.
 absl::Status AddTimes(const PlanRequest& request, PlanReport& report) {
-  MILLRACE_ASSIGN_OR_RETURN(report.least_period_ms,
+  MILLRACE_ASSIGN_OR_RETURN(report.min_period_ms,
                             pipeline::SteadyPeriod(report.plan, report.costs));
   for (int stage = 1; stage < report.plan.stage_count(); ++stage) {
-    report.least_period_ms = std::max(report.least_period_ms, CutLoad(report, stage));
+    report.min_period_ms = std::max(report.min_period_ms, CutLoad(report, stage));
   }
   report.asked_period_ms = request.period_ms;
-  report.period_ms = std::max(request.period_ms, report.least_period_ms);
+  report.period_ms = std::max(request.period_ms, report.min_period_ms);
   MILLRACE_ASSIGN_OR_RETURN(pipeline::SteadyFigures steady,
                             pipeline::Steady(report.plan, report.costs, report.period_ms));
   report.delay_ms = steady.delay;
@@ -170,8 +170,8 @@ absl::StatusOr<std::vector<PlanReport>> MakePlanReports(const NetworkProfile& co
   // Balanced loads do not guarantee an order without waits: the resulting period decides.
   auto scattered = ScatteredReports(costs, request);
   if (!scattered.ok()) return contiguous;
-  const bool faster = !contiguous.ok() || scattered->front().least_period_ms <
-                                              contiguous->front().least_period_ms * (1 - 1e-9);
+  const bool faster = !contiguous.ok() || scattered->front().min_period_ms <
+                                              contiguous->front().min_period_ms * (1 - 1e-9);
   return faster ? scattered : contiguous;
 }
 

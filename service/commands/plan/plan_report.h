@@ -70,7 +70,7 @@ struct PlanReport {
   std::vector<pipeline::StageCost> costs;
   std::vector<PlannedStage> stages;
   /// The least possible time between two samples; `period_ms` is longer if frames come more slowly.
-  double least_period_ms = 0;
+  double min_period_ms = 0;
   /// The requested period; 0: no request. `period_ms` is longer if the plan cannot hold it.
   double asked_period_ms = 0;
   double period_ms = 0;

@@ -56,12 +56,12 @@ std::string StagesText(const PlanReport& report) {
 std::string PeriodText(const PlanReport& report) {
   std::string text = absl::StrCat(NumberText(report.period_ms), " ms between samples, ",
                                   NumberText(1000 / report.period_ms), " each second");
-  if (report.asked_period_ms > 0 && report.asked_period_ms < report.least_period_ms * (1 - 1e-9)) {
+  if (report.asked_period_ms > 0 && report.asked_period_ms < report.min_period_ms * (1 - 1e-9)) {
     absl::StrAppend(&text, "; ", NumberText(report.asked_period_ms),
                     " ms, as asked, does not hold");
   }
-  if (report.period_ms > report.least_period_ms * (1 + 1e-9)) {
-    absl::StrAppend(&text, "; it could be ", NumberText(report.least_period_ms), " ms");
+  if (report.period_ms > report.min_period_ms * (1 + 1e-9)) {
+    absl::StrAppend(&text, "; it could be ", NumberText(report.min_period_ms), " ms");
   }
   return text;
 }
@@ -73,13 +73,13 @@ std::string BottleneckText(const NetworkProfile& network, const PlanReport& repo
   const std::string layer =
       absl::StrCat("layer ", bottleneck.layer, " (", network.layers[bottleneck.layer].name, ")");
   if (bottleneck.kind == Bottleneck::Kind::kCut) {
-    absl::StrAppend(&text, " to copy what ", layer, " makes there, and its gradient back");
+    absl::StrAppend(&text, " to copy the output of ", layer, ", and its gradient back");
   } else {
-    absl::StrAppend(&text, ", of which ", layer, " takes ", NumberText(bottleneck.layer_ms), " ms");
+    absl::StrAppend(&text, "; ", layer, " takes ", NumberText(bottleneck.layer_ms), " ms");
   }
-  if (report.least_period_ms > bottleneck.load_ms * (1 + 1e-9)) {
+  if (report.min_period_ms > bottleneck.load_ms * (1 + 1e-9)) {
     absl::StrAppend(&text, "; the order adds ",
-                    NumberText(report.least_period_ms - bottleneck.load_ms), " ms of waiting");
+                    NumberText(report.min_period_ms - bottleneck.load_ms), " ms of waiting");
   }
   return text;
 }

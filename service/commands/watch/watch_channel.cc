@@ -79,7 +79,8 @@ absl::StatusOr<std::string> AuthorizationOf(const std::string& address,
   if (security.token_file.empty()) return std::string();
   if (!SpeaksTls(security) && !IsOfThisMachine(address)) {
     return absl::InvalidArgumentError(
-        "the token would go there in plain text; add --tls, or --ca with whom to trust");
+        "the token would go there in plain text; add --tls, or --ca FILE with the certificate "
+        "authority");
   }
   MILLRACE_ASSIGN_OR_RETURN(const std::string text,
                             ReadPrivateFile(security.token_file, "--token-file"));

@@ -45,10 +45,10 @@ bool EndedAtOnce(const std::string& said) {
 std::string OfOneThatEnded(const WatchSecurity& security) {
   const std::string ended = "the server ended the connection at once; ";
   if (!SpeaksTls(security)) {
-    return ended + "where it speaks TLS, add --tls, or --ca FILE with whom to trust";
+    return ended + "if it speaks TLS, add --tls, or --ca FILE with the certificate authority";
   }
   if (security.certificate_file.empty()) {
-    return ended + "where it wants certificates of its clients, add --certificate FILE --key FILE";
+    return ended + "if it requires client certificates, add --certificate FILE --key FILE";
   }
   return absl::StrCat(ended, "does it trust --certificate ", security.certificate_file, "?");
 }
@@ -66,7 +66,7 @@ std::string OfOneThatIsNotTrusted(const WatchSecurity& security) {
 std::string OfConnection(const std::string& said, const WatchSecurity& security) {
   if (const std::string name = Between(said, "Peer name ", " is not in peer"); !name.empty()) {
     return absl::StrCat("the server's certificate is not for the name '", name,
-                        "'; say one that it is for with --server-name NAME");
+                        "'; give one of its names with --server-name NAME");
   }
   if (absl::StrContains(said, "certificate verify failed")) return OfOneThatIsNotTrusted(security);
   if (absl::StrContains(said, "wrong version number")) {
@@ -76,9 +76,9 @@ std::string OfConnection(const std::string& said, const WatchSecurity& security)
   if (absl::StrContains(said, "Connection refused")) {
     return absl::StrCat("nothing listens there; ", kServer);
   }
-  return absl::StrCat("no connection: ", LastPartOf(said), " (", kServer,
-                      SpeaksTls(security) ? " Does it speak TLS?)"
-                                          : " Where it speaks TLS, add --tls, or --ca FILE)");
+  return absl::StrCat(
+      "no connection: ", LastPartOf(said), " (", kServer,
+      SpeaksTls(security) ? " Does it speak TLS?)" : " If it speaks TLS, add --tls, or --ca FILE)");
 }
 
 }  // namespace

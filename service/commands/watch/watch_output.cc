@@ -63,7 +63,7 @@ nlohmann::ordered_json OrNull(bool is_there, float value) {
 }
 
 absl::Status WhyNotWritten(int error) {
-  if (error == EPIPE) return absl::CancelledError("nobody reads any more");
+  if (error == EPIPE) return absl::CancelledError("the reader is gone");
   if (error == 0) return absl::UnknownError("cannot be written");
   return absl::ErrnoToStatus(error, "cannot be written");
 }

@@ -1,6 +1,6 @@
 // Text for the predictions of a model that learns from labels.
 
-const kMostOutputs = 5;
+const kMaxOutputs = 5;
 
 const percent = share => `${(100 * share).toFixed(share > 0.0995 ? 0 : 1)} %`;
 const nameOf = (index, names) => names[index] ?? String(index);
@@ -11,12 +11,12 @@ export function describeAnswer(newest, labels) {
     ? `learns from ${newest.labelled} labelled of the last ${labels.window} frames`
     : `no labels in the last ${labels.window} frames`;
   if (!labels.classes) {
-    const values = newest.outputs.slice(0, kMostOutputs).map(value => (value ?? NaN).toPrecision(4));
-    if (newest.outputs.length > kMostOutputs) values.push("…");
+    const values = newest.outputs.slice(0, kMaxOutputs).map(value => (value ?? NaN).toPrecision(4));
+    if (newest.outputs.length > kMaxOutputs) values.push("…");
     return {title: values.join("  "), lines: [], note};
   }
   const likely = newest.outputs.map((share, index) => [share, index])
-    .sort(([a], [b]) => b - a).slice(0, kMostOutputs);
+    .sort(([a], [b]) => b - a).slice(0, kMaxOutputs);
   return {
     title: nameOf(newest.best_class, labels.names),
     lines: likely.map(([share, index]) => `${nameOf(index, labels.names)}: ${percent(share)}`),

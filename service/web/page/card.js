@@ -15,7 +15,6 @@ function describeSource(source) {
   const parts = [source.uri];
   if (source.width > 0) parts.push(`${source.width}×${source.height}`);
   if (source.frames_per_second > 0) parts.push(`${shortRate(source.frames_per_second)} a second`);
-  if (source.epoch > 0) parts.push(`epoch ${source.epoch}`);
   if (source.reconnects > 0) {
     parts.push(`${source.reconnects} reconnect${source.reconnects === 1 ? "" : "s"}`);
   }
@@ -34,18 +33,17 @@ function describeRatePlan({rate_plan: plan, update_every: every}) {
   return ` · ${parts.join(", ")}`;
 }
 
-/** The plan's rate; or, if the stream has missed it for ten seconds, that the plan does not hold. */
+/** The expected rate; or, if the stream has missed it for ten seconds, that it does not hold. */
 function describeRate({promise, learner}) {
   const planned = rate(learner.samples_per_second);
-  if (!promise.rate_kept) return `measured; the plan said ${planned}, which does not hold`;
-  return `can do ${planned}, without the pipeline ${rate(learner.sequential_samples_per_second)}`;
+  return promise.rate_kept ? `can do ${planned}` : `measured; expected ${planned}, which does not hold`;
 }
 
 /** As describeRate(), for the delay. */
 function describeDelay({promise, learner, delay_p99_ms: p99}) {
   const planned = duration(learner.delay_ms);
-  return `p99 ${duration(p99)}, ${
-    promise.delay_kept ? `expected ${planned}` : `the ${planned} of the plan do not hold`}`;
+  return `99 % within ${duration(p99)}, ${
+    promise.delay_kept ? `expected ${planned}` : `the expected ${planned} do not hold`}`;
 }
 
 /** A cell that carries its column's name, for the folded form of the table. */
@@ -108,7 +106,7 @@ export class StreamCard {
     this.#showSource(stream);
     this.#showFigures(stream);
     this.#controls.update(stream, control);
-    this.#showPipeline(stream.learner);
+    this.#showDetails(stream);
     showReasons(this.#parts, stream.frames, stream.learner);
     this.#take(stream);
     this.redraw();
@@ -197,14 +195,15 @@ export class StreamCard {
       : "no frame yet");
   }
 
-  #showPipeline(learner) {
+  #showDetails({learner, source}) {
     drawPipeline(this.#parts.pipeline, learner);
     const stages = learner.stages;
     this.#set("plan", `${learner.schedule}, ${stages.length} stage${
       stages.length === 1 ? "" : "s"}, learning at ${learner.width}×${learner.height}${
       describeRatePlan(learner)}`);
-    this.#set("start", `learning rate ${learner.learning_rate}, ${
-      learner.weights ? `started from ${learner.weights.split("/").pop()}` : "started from random weights"}`);
+    const start = learner.weights ? learner.weights.split("/").pop() : "random weights";
+    this.#set("start", `learning rate ${learner.learning_rate}, started from ${start} · ${
+      rate(learner.sequential_samples_per_second)} frames a second without the pipeline · epoch ${source.epoch}`);
     const sum = stage => stage.forward_ms + stage.backward_ms + stage.update_ms;
     const most = Math.max(...stages.map(sum));
     this.#parts.stages.replaceChildren(

@@ -3,7 +3,7 @@
 import {shareText} from "/standing.js";
 import {setText} from "/text.js";
 
-const kLeastSpan = 60;
+const kMinSpan = 60;
 // Without this, a new model's first seconds would squeeze the rest of the chart.
 const kSettledSeconds = 15;
 const kLowest = -1;

@@ -42,7 +42,7 @@ std::vector<Bad> AllBad() {
       {"# made today\rview " + token, "a server's list of tokens"},
       {token + "\n" + token + "\n", "has several lines"},
       {"-----BEGIN PRIVATE KEY-----\n" + token + "\n-----END PRIVATE KEY-----\n", "in PEM"},
-      {std::string(kLongestToken + 1, 'a'), "more than a token"},
+      {std::string(kMaxTokenBytes + 1, 'a'), "more than a token"},
       {"Bearer " + token, "characters that no token has"},
       {token + "\t" + token, "characters that no token has"},
       {"\"" + token + "\"", "characters that no token has"},

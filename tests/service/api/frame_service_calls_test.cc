@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "millrace/v1/frame_service.pb.h"
+#include "tests/service/support/balanced.h"
 #include "tests/service/support/error_details.h"
 #include "tests/service/support/fake_learner.h"
 #include "tests/service/support/frame_fixture.h"
@@ -126,7 +127,7 @@ TEST_F(FrameDeadlineTest, ACallWhoseDeadlinePassesTakesNothingBack) {
   EXPECT_THAT(said_, ElementsAre("a DROP_REASON_NO_PREDECESSOR"));
   learner_->Predict();
   WaitUntil([&] { return Counts().predicted == 1; });
-  EXPECT_TRUE(Counts().balanced());
+  EXPECT_TRUE(Balanced(Counts()));
 }
 
 TEST_F(FrameServiceTest, AStreamThatIsDeletedTellsWhatIsDueAndEndsTheCall) {

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "millrace/v1/frame_service.pb.h"
+#include "tests/service/support/balanced.h"
 #include "tests/service/support/fake_learner.h"
 #include "tests/service/support/frame_fixture.h"
 #include "tests/service/support/push_client.h"
@@ -43,7 +44,7 @@ TEST_F(FrameServiceTest, EachFrameGetsOneOutcome) {
   const FrameCounts counts = Counts();
   EXPECT_EQ(counts.received, 5u);
   EXPECT_EQ(counts.predicted, 4u);
-  EXPECT_TRUE(counts.balanced());
+  EXPECT_TRUE(Balanced(counts));
 }
 
 TEST_F(FrameServiceTest, AHalfClosedCallWaitsForWhatIsDue) {
@@ -191,7 +192,7 @@ TEST_F(FrameServiceTest, AFailedModelRejectsWhatIsPushed) {
   client.Done();
   EXPECT_THAT(Said(client.ReadAll()),
               ElementsAre("b DROP_REASON_REJECTED", "c DROP_REASON_REJECTED"));
-  EXPECT_TRUE(Counts().balanced());
+  EXPECT_TRUE(Balanced(Counts()));
 }
 
 TEST_F(FrameServiceTest, ALabelComesWithItsFrame) {

@@ -8,6 +8,7 @@
 
 #include "tests/base/temporary_folder.h"
 #include "tests/ingest/support/logged.h"
+#include "tests/service/support/balanced.h"
 #include "tests/service/support/error_details.h"
 #include "tests/service/support/grpc_fixture.h"
 #include "tests/service/support/subscriber.h"
@@ -129,7 +130,7 @@ TEST_F(LearnerServiceTest, APausedLearnerDropsItsFramesUntilItIsResumed) {
   EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_LEARNING);
   street_.source->Push();
   street_.learner->Predict();
-  while (!street().Snapshot().frames.balanced()) std::this_thread::yield();
+  while (!Balanced(street().Snapshot().frames)) std::this_thread::yield();
   EXPECT_GE(street().Snapshot().frames.predicted, 2u);
 }
 

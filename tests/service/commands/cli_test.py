@@ -212,8 +212,15 @@ class CommandLineTest(unittest.TestCase):
             self.assertEqual([key for key in line if key != "stream"], ["time", "level", "message"])
             datetime.datetime.fromisoformat(line["time"])
         of_the_stream = {line["message"] for line in lines if line.get("stream") == "ball"}
-        for message in ("ball: measuring the layers and cutting the network", "stream 'ball': test:ball: connecting"):
+        for message in ("ball: measuring how fast this machine learns", "stream 'ball': test:ball: connecting"):
             self.assertIn(message, of_the_stream)
+
+    def test_verbose_adds_the_plan(self):
+        for options in ((), ("--verbose",)):
+            result = run("serve", "--config", self.config(), "--frames", "5", *options)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for part in ("  plan ", "  stages ", "  staleness "):
+                self.assertEqual(part in result.stdout, bool(options), result.stdout)
 
     def test_the_log_is_json_when_it_fails(self):
         with socket.socket() as taken:
@@ -335,7 +342,7 @@ class CommandLineTest(unittest.TestCase):
         path = pathlib.Path(self.config())
         text = path.read_text()
         for allowed, address, whom in (("", "127.0.0.1", "this machine only"),
-                                       (", allow_plain_text: true", "0.0.0.0", "whoever reaches it")):
+                                       (", allow_plain_text: true", "0.0.0.0", "every machine that reaches it")):
             path.write_text(text.replace("listen: {", f"listen: {{address: 0.0.0.0, {tls}{allowed}, "))
             result = run("check-config", str(path))
             self.assertEqual(result.returncode, 0, result.stderr)

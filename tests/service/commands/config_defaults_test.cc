@@ -4,7 +4,7 @@
 
 #include "base/regular_file.h"
 #include "base/usable_cores.h"
-#include "service/commands/cmd_init.h"
+#include "service/commands/init_command.h"
 #include "service/config/config.h"
 #include "service/config/config_print.h"
 #include "service/config/warm_start.h"

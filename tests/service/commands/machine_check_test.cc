@@ -96,7 +96,7 @@ TEST(MachineCheckTest, SaysAllAtOnceInTheOrderOfTheFile) {
   EXPECT_EQ(Problems(kFile, machine),
             "my.yaml:2:9: listen.tokens_file: is open to everybody\n"
             "my.yaml:2:19: listen.address: no network interface of this machine has 10.1.1.1; "
-            "`ip address` shows those that there are\n"
+            "`ip address` lists the addresses\n"
             "my.yaml:6:61: source.password_env: DOOR is not set\n"
             "my.yaml:6:80: source.tls_ca_file: no ca.pem\n"
             "my.yaml:7:63: schedule.devices: it fails\n"

@@ -94,7 +94,7 @@ class TerminalTest(unittest.TestCase):
             with self.subTest(NO_COLOR=value):
                 seen = terminal.run(*arguments, env=environment)
                 self.assertEqual(seen.code, 0, seen.shown)
-                self.assertIn("measuring the layers", seen.shown)
+                self.assertIn("measuring how fast", seen.shown)
                 self.assertEqual(seen.coloured, coloured, seen.shown)
 
 

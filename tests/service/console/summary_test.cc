@@ -75,7 +75,7 @@ TEST(SummaryJsonTest, SaysWhatBecameOfLearning) {
   EXPECT_EQ(learning["checkpoints"], json({{"written", 3}, {"failed", 4}}));
   EXPECT_THAT(
       SummaryText(streams),
-      HasSubstr("  learned   from 384 predictions, not from 21 (repeated 20, cut 1), went back 1 "
+      HasSubstr("  learned   from 384 predictions, not from 21 (repeated 20, cut 1), rolled back 1 "
                 "time, 2 drifts, 3 checkpoints and 4 that could not be written\n"));
   EXPECT_THAT(SummaryText(std::vector<StreamSummary>{LearnedStream("street")}),
               HasSubstr("  learned   from 405 predictions\n"));

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/service/support/balanced.h"
+
 namespace millrace::service {
 namespace {
 
@@ -43,7 +45,7 @@ TEST(FrameLedgerTest, JoinsTheQueuesCountsWithItsOwn) {
   EXPECT_EQ(Dropped(counts, DropReason::kQueueFull), 3u);
   EXPECT_EQ(Dropped(counts, DropReason::kShutdown), 2u);
   EXPECT_EQ(counts.in_flight, 0u);
-  EXPECT_TRUE(counts.balanced());
+  EXPECT_TRUE(Balanced(counts));
 }
 
 TEST(FrameLedgerTest, FrameInNobodysBooksIsInFlight) {
@@ -105,7 +107,7 @@ TEST(FrameLedgerTest, EveryReadingAddsUpWhileFramesMove) {
     FrameCounts counts;
     while (counts.received < kFrames) {
       counts = ledger.Count(queue);
-      ASSERT_TRUE(counts.balanced());
+      ASSERT_TRUE(Balanced(counts));
       ASSERT_LE(counts.in_flight,
                 kCapacity + 2);  // One in the camera's hand, one in the learner's.
     }

@@ -24,10 +24,9 @@ const std::string kPreface =
 class GrpcConnectionsTest : public GrpcFixture {
  protected:
   GrpcConnectionsTest() : GrpcConnectionsTest(std::chrono::seconds(60)) {}
-  explicit GrpcConnectionsTest(std::chrono::milliseconds most_handshake)
+  explicit GrpcConnectionsTest(std::chrono::milliseconds max_handshake)
       : GrpcFixture(
-            {}, {.most_handshake = most_handshake, .connections = {.in_all = 4, .per_client = 3}}) {
-  }
+            {}, {.max_handshake = max_handshake, .connections = {.in_all = 4, .per_client = 3}}) {}
 
   /// Whether a client of its own is answered at once. A client that is refused tries again.
   [[nodiscard]] grpc::Status Check(std::chrono::seconds patience = std::chrono::seconds(60)) {

@@ -33,9 +33,10 @@ class ServeTest(unittest.TestCase):
 
     def test_banner_says_what_it_learns_and_how(self):
         banner = "".join(self.server.output)
-        for part in ("millrace ", "test:ball", "optical flow at 64x64", "2 stages on 2 threads",
-                     "frames a second", "staleness"):
+        for part in ("millrace ", "test:ball", "optical flow at 64x64", "frames a second", "delay"):
             self.assertIn(part, banner)
+        for part in ("2 stages on 2 threads", "staleness"):
+            self.assertNotIn(part, banner)
         self.assertNotIn("\x1b", banner)
 
     def test_page_shows_the_stream(self):
@@ -171,7 +172,7 @@ class StartTest(unittest.TestCase):
             output = []
             for line in process.stdout:
                 output.append(line)
-                if "measuring the layers" in line:
+                if "measuring how fast" in line:
                     break
             code, took_s = millrace_process.end(process)
             output.append(process.stdout.read())
@@ -196,7 +197,7 @@ class StartTest(unittest.TestCase):
                 json.dump(millrace_process.config(), configuration)
             output.append(process.stdout.read())
             self.assertEqual(process.wait(millrace_process.PATIENCE_S), 0, "".join(output))
-        self.assertNotIn("measuring the layers", "".join(output))
+        self.assertNotIn("measuring how fast", "".join(output))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/service/support/balanced.h"
 #include "tests/service/support/fake_stream.h"
 
 namespace millrace::service {
@@ -42,7 +43,7 @@ void PlayCamera(FakeSource& source, FakeLearner& learner, const Case& example) {
 }
 
 void CheckCounts(const FrameCounts& counts, std::uint64_t max_in_flight) {
-  ASSERT_TRUE(counts.balanced());
+  ASSERT_TRUE(Balanced(counts));
   ASSERT_LE(counts.in_flight, max_in_flight);
 }
 

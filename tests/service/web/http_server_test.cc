@@ -174,7 +174,7 @@ TEST_F(HttpServerTest, ConnectionsThatSayNothingOrLittleKeepNobodyWaiting) {
 
 TEST(BoundedHttpServerTest, EndsWhatDoesNotComeInTime) {
   const auto server =
-      HttpServer::Start({.most_reading = std::chrono::milliseconds(50), .routes = SomeRoutes()});
+      HttpServer::Start({.max_reading = std::chrono::milliseconds(50), .routes = SomeRoutes()});
   ASSERT_TRUE(server.ok()) << server.status();
   HttpConnection silent((*server)->port());
   EXPECT_EQ(silent.Receive().status, 0) << "it is closed without a word";
@@ -191,7 +191,7 @@ TEST(BoundedHttpServerTest, EndsWhatIsNotTakenInTime) {
   ConnectionCounts counts;
   std::promise<void> asked;
   const auto server =
-      HttpServer::Start({.most_writing = std::chrono::milliseconds(50),
+      HttpServer::Start({.max_writing = std::chrono::milliseconds(50),
                          .counts = &counts,
                          .routes = {{"/large", [&asked](const HttpRequest&) {
                                        asked.set_value();
@@ -291,7 +291,7 @@ TEST(BoundedHttpServerTest, ProbesAreAnsweredWhileAllOthersWait) {
 TEST(BoundedHttpServerTest, TheOldestAnswerThatIsNotTakenGivesWayToANewOne) {
   constexpr std::size_t kBytes = 32 << 20;
   const auto server =
-      HttpServer::Start({.most_untaken_bytes = 2 * kBytes,
+      HttpServer::Start({.max_untaken_bytes = 2 * kBytes,
                          .routes = {{"/large", [](const HttpRequest&) {
                                        return HttpResponse{.body = std::string(kBytes, 'x')};
                                      }}}});

@@ -10,8 +10,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 import browser as browsers
-from browser import (controls_of, dark_theme, faults, open_browser, overflow, part, save_picture,
-                     tab_walk)
+from browser import (controls_of, dark_theme, faults, open_browser, open_details, overflow, part,
+                     save_picture, tab_walk)
 from demo_process import DemoServer
 
 PROGRAM = pathlib.Path(sys.argv.pop(1))
@@ -54,6 +54,7 @@ class LivePageTest(PageTest):
         self.shown()
 
     def test_shows_figures_that_change_without_reloading(self):
+        open_details(self.browser)
         self.browser.execute_script("window.notReloaded = true")
         for name in ("picture-note", "identity", "stages"):
             self.wait_for_change(name)
@@ -190,6 +191,9 @@ class LivePageTest(PageTest):
 
     def test_draws_the_pipeline_with_its_load(self):
         picture = self.browser.find_element(By.CSS_SELECTOR, "[data-is=pipeline]")
+        self.assertFalse(picture.is_displayed(), "the page is for the owner of a camera")
+        open_details(self.browser)
+        self.assertIn("7.7 frames a second without the pipeline", self.text("start"))
         self.assertIn("stage 2 on cpu:1 is busy 64 %", picture.get_attribute("aria-label"))
         self.assertIn("65 % busy", picture.text)
         part(self.browser, "freeze").click()
@@ -197,6 +201,7 @@ class LivePageTest(PageTest):
         self.wait(lambda: "21 % busy" in picture.text)
 
     def test_has_no_serious_fault_that_axe_finds(self):
+        open_details(self.browser)
         self.assertEqual(faults(self.browser), [])
         with dark_theme(self.browser):
             self.assertEqual(faults(self.browser), [])
@@ -279,6 +284,7 @@ class LostServerTest(PageTest):
         self.assertEqual(self.browser.get_log("browser"), [])
 
     def test_comes_back_by_itself(self):
+        open_details(self.browser)
         self.browser.execute_script("window.notReloaded = true")
         port = self.server.port
         self.server.kill()

@@ -9,7 +9,7 @@ import unittest
 from selenium.webdriver.common.by import By
 
 import browser as browsers
-from browser import faults, open_browser, overflow, part, save_picture
+from browser import faults, open_browser, open_details, overflow, part, save_picture
 from demo_process import DemoServer
 
 PROGRAM = pathlib.Path(sys.argv.pop(1))
@@ -54,6 +54,7 @@ class PhoneTest(unittest.TestCase):
         phone = self.open(width, *kind)
         browsers.wait(phone, lambda: phone.find_elements(By.CSS_SELECTOR, "main .card"))
         browsers.wait(phone, lambda: "rim" in part(phone, "scale").text)
+        open_details(phone)
         return phone
 
     def assert_nothing_is_cut(self, phone) -> None:

@@ -79,13 +79,12 @@ class OverviewTest(unittest.TestCase):
         self.addCleanup(self.server.tell, "yard streaming")
         self.tiles()[1].find_element(By.TAG_NAME, "a").send_keys(Keys.ENTER)
         note = "return document.querySelector('[data-is=rate-note]')?.textContent"
-        self.wait(lambda: self.browser.execute_script(note)
-                  == "can do 15.1, without the pipeline 7.7")
+        self.wait(lambda: self.browser.execute_script(note) == "can do 15.1")
         self.server.tell("yard overloaded")
         self.wait(lambda: self.browser.execute_script(note)
-                  == "measured; the plan said 15.1, which does not hold")
+                  == "measured; expected 15.1, which does not hold")
         delay = self.browser.find_element(By.CSS_SELECTOR, "[data-is=delay-note]")
-        self.assertIn("the 130 ms of the plan do not hold", delay.text)
+        self.assertIn("the expected 130 ms do not hold", delay.text)
         self.assertEqual(self.browser.get_log("browser"), [])
 
     def test_pictures_of_every_shape_are_as_large_as_their_frames(self):

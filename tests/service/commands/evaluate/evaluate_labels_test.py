@@ -85,7 +85,7 @@ class EvaluateLabelsTest(unittest.TestCase):
     def test_what_is_wrong_is_named(self):
         self.assert_refused("--schedules", "fast", says="it must be one of sequential")
         self.assert_refused("--optimizer", "best", says="sgd")
-        self.assert_refused("--test-share", "0", says="none to test on")
+        self.assert_refused("--test-share", "0", says="no sample to test on")
         self.assert_refused("--stages", "5", "--schedules", "stale", says="stages")
         self.assert_refused("--out", str(self.folder / "none/out.json"), says="out.json")
         self.data.write_text("1,2,3\n")

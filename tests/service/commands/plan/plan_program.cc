@@ -4,7 +4,7 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
-#include "service/commands/plan/cli_plan.h"
+#include "service/commands/plan/plan_command.h"
 #include "service/terminal/cli_exit_codes.h"
 
 // NOLINTNEXTLINE(bugprone-exception-escape): what this program throws should end the test.

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "nlohmann/json.hpp"
-#include "service/commands/plan/cmd_plan.h"
+#include "service/commands/plan/plan_command.h"
 #include "service/commands/plan/plan_drawing.h"
 #include "service/commands/plan/plan_json.h"
 #include "service/commands/plan/plan_table.h"
@@ -181,9 +181,8 @@ TEST(PlanTextTest, SaysAllThatAUserWantsToKnow) {
   EXPECT_THAT(text, AllOf(HasSubstr("schedule partime, 2 stages on 2 devices"),
                           HasSubstr("stage  layers  device  load ms  slots  mismatch  staleness"),
                           HasSubstr("15 ms between samples, 66.7 each second")));
-  EXPECT_THAT(text,
-              HasSubstr("stage 2 (layers 2-3): 15 ms a sample, of which layer 2 (conv2) takes "
-                        "12 ms\n"));
+  EXPECT_THAT(text, HasSubstr("stage 2 (layers 2-3): 15 ms a sample; layer 2 (conv2) takes "
+                              "12 ms\n"));
   EXPECT_THAT(text, HasSubstr("1.40 over one device; at most 1.75"));
   EXPECT_THAT(text, HasSubstr("3 MB"));
 }
@@ -334,7 +333,7 @@ TEST(CmdPlanTest, WhatIsAskedForComesBeforeWhatIsConfigured) {
 }
 
 TEST(CmdPlanTest, SavesCostsThatItReadsBack) {
-  const std::string path = ::testing::TempDir() + "/cmd_plan_test_costs.json";
+  const std::string path = ::testing::TempDir() + "/plan_report_test_costs.json";
   const Ran measured = RunWith({.config = "model.yaml", .stream = "gate", .save_costs = path});
   EXPECT_EQ(measured.code, 0) << measured.errors;
   PlanArguments again{.costs = path, .schedule = "partime"};

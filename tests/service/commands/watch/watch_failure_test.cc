@@ -36,9 +36,10 @@ TEST(WatchFailureTest, NothingThatListensIsAServerThatDoesNotRun) {
 }
 
 TEST(WatchFailureTest, PlainTextToTlsNamesTheOptionsOfTls) {
-  EXPECT_EQ(NoConnection("Socket closed", kPlain),
-            "the server ended the connection at once; where it speaks TLS, add --tls, or --ca FILE "
-            "with whom to trust");
+  EXPECT_EQ(
+      NoConnection("Socket closed", kPlain),
+      "the server ended the connection at once; if it speaks TLS, add --tls, or --ca FILE with "
+      "the certificate authority");
   EXPECT_EQ(NoConnection("recvmsg:Connection reset by peer", kPlain),
             NoConnection("Socket closed", kPlain));
 }
@@ -59,7 +60,7 @@ TEST(WatchFailureTest, AServerThatIsNotTrustedIsToldFromOneThatIsAway) {
 
 TEST(WatchFailureTest, ANameThatTheCertificateHasNotIsSaid) {
   EXPECT_EQ(NoConnection("Peer name 127.0.0.1 is not in peer certificate", kOwnAuthority),
-            "the server's certificate is not for the name '127.0.0.1'; say one that it is for with "
+            "the server's certificate is not for the name '127.0.0.1'; give one of its names with "
             "--server-name NAME");
 }
 

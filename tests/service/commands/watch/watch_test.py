@@ -187,7 +187,7 @@ class WatchTlsTest(WatchServer):
         return said.removeprefix(f"millrace watch: {address}: ")
 
     def test_plain_text_to_a_server_that_speaks_tls(self):
-        self.assertIn("where it speaks TLS, add --tls, or --ca FILE",
+        self.assertIn("if it speaks TLS, add --tls, or --ca FILE",
                       self.said(self.serve("gate", credentials=self.credentials())))
 
     def test_tls_to_a_server_that_speaks_plain_text(self):
@@ -202,7 +202,7 @@ class WatchTlsTest(WatchServer):
 
     def test_a_name_that_the_certificate_has_not(self):
         address = self.serve("gate", credentials=self.credentials())
-        self.assertIn("not for the name '127.0.0.1'; say one that it is for with --server-name NAME",
+        self.assertIn("not for the name '127.0.0.1'; give one of its names with --server-name NAME",
                       self.said(address, "--ca", self.certificate))
 
     def test_a_certificate_of_the_client_that_is_missing_or_not_trusted(self):

@@ -11,6 +11,7 @@
 #include "pipeline/planner/layer_profile.h"
 #include "service/commands/plan/drawing_files.h"
 #include "service/commands/plan/plan_request.h"
+#include "service/terminal/cli_app.h"
 
 namespace millrace::service {
 
@@ -45,6 +46,10 @@ struct PlanArguments {
   std::string save_costs = {};
   DrawingFiles drawings = {};
 };
+
+/// Adds the command to `app`. Parsing writes to `arguments`, which must live until then. With
+/// `measures`, the user may name a configuration in place of costs.
+void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures);
 
 /// Runs the command, writes to `out` and `errors`, and returns the program's exit code. `measure`
 /// may be empty if `arguments` name a costs.json.

@@ -4,7 +4,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "service/commands/cmd_serve.h"
+#include "service/commands/serve_command.h"
+#include "service/terminal/cli_app.h"
 
 namespace millrace::service {
 
@@ -25,6 +26,9 @@ struct InitArguments {
 /// with ALREADY_EXISTS if the file exists, unless `replace`.
 [[nodiscard]] absl::Status WriteConfig(const std::string& path, const std::string& text,
                                        bool secret, bool replace);
+
+/// Adds the command to `app`. Parsing writes to `arguments`.
+void AddInit(CLI::App& app, InitArguments& arguments);
 
 /// Runs the command and returns the program's exit code. If the camera shows no picture, it fails
 /// and writes no file.

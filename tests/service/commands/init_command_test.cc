@@ -1,4 +1,4 @@
-#include "service/commands/cmd_init.h"
+#include "service/commands/init_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "pipeline/offline/bench.h"
+#include "service/terminal/cli_app.h"
 
 namespace millrace::service {
 
@@ -17,6 +18,9 @@ struct BenchArguments {
   /// The file to write; empty: no file.
   std::string json = {};
 };
+
+/// Adds the command to `app`. Parsing writes to `arguments`.
+void AddBench(CLI::App& app, BenchArguments& arguments);
 
 /// Runs the command, printing a table, and returns the program's exit code.
 [[nodiscard]] int RunBench(const BenchArguments& arguments);

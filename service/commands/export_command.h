@@ -4,6 +4,7 @@
 #include <string>
 
 #include "pipeline/offline/export_weights.h"
+#include "service/terminal/cli_app.h"
 
 namespace millrace::service {
 
@@ -15,6 +16,9 @@ struct ExportArguments {
   /// The stream in that file; empty: its only one.
   std::string stream = {};
 };
+
+/// Adds the command to `app`. Parsing writes to `arguments`.
+void AddExport(CLI::App& app, ExportArguments& arguments);
 
 /// Runs the command, prints the written file, and returns the program's exit code.
 [[nodiscard]] int RunExport(ExportArguments arguments);

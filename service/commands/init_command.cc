@@ -1,4 +1,4 @@
-#include "service/commands/cmd_init.h"
+#include "service/commands/init_command.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -36,6 +39,21 @@
 
 namespace millrace::service {
 namespace {
+
+constexpr char kFooter[] = R"(
+It connects to the camera and writes a configuration of five lines. It prints the size at which
+this machine will learn the camera's motion, the plan, and the expected frame rate and delay. All
+other values are defaults, which `millrace check-config --print` shows.
+share/millrace/millrace.yaml explains every key.
+
+If the camera shows no picture, it prints the cause and writes no file. Only its owner can read a
+file with a password. In a password write /, ?, # and % as %2F, %3F, %23 and %25. Put the URI in
+quotes: & and ? have a meaning for shells.
+
+Examples
+  millrace init 'rtsp://user:password@camera.local/stream1'
+  millrace init rtsp://10.0.0.8/h264 --name gate --output gate.yaml
+  millrace init v4l2:/dev/video0)";
 
 /// `text` as a YAML value: unquoted if that is safe.
 std::string InYaml(const std::string& text) {
@@ -83,10 +101,9 @@ absl::StatusOr<StreamConfig> StreamOf(const InitArguments& arguments, const std:
 bool HoldsPassword(const std::string& uri) { return ingest::WithoutCredentials(uri) != uri; }
 
 absl::Status AlreadyThere(const std::string& path) {
-  return absl::AlreadyExistsError(
-      absl::StrCat(path,
-                   " is there already, and stays as it is: name another with --output, or "
-                   "replace it with --force"));
+  return absl::AlreadyExistsError(absl::StrCat(
+      path,
+      " exists and was not changed: name another file with --output, or replace it with --force"));
 }
 
 absl::Status CannotWrite(const std::string& path) {
@@ -136,17 +153,19 @@ absl::Status Init(const InitArguments& arguments) {
     const absl::StatusOr<ingest::SourceFacts> seen = ingest::Look(stream.source);
     std::cout << (seen.ok() ? absl::StrCat(", ", Described(*seen)) : "") << std::endl;
     if (!seen.ok()) {
-      return absl::Status(seen.status().code(),
-                          absl::StrCat(seen.status().message(),
-                                       "\nNothing was written. To write the file without a look "
-                                       "at the camera, say --offline"));
+      return absl::Status(
+          seen.status().code(),
+          absl::StrCat(
+              seen.status().message(),
+              "\nNothing was written. --offline writes the file without connecting to the camera"));
     }
     facts = *seen;
   }
   const bool secret = HoldsPassword(arguments.uri);
   MILLRACE_RETURN_IF_ERROR(WriteConfig(arguments.output, text, secret, arguments.force));
   std::cout << "wrote     " << arguments.output
-            << (secret ? ", for you alone to read: the camera's login is in it" : "") << std::endl;
+            << (secret ? ", readable by you alone, because it holds the camera's login" : "")
+            << std::endl;
   if (look) {
     MILLRACE_RETURN_IF_ERROR(SayWhatToExpect(FitTo(facts, stream), facts.frames_per_second));
   }
@@ -156,6 +175,19 @@ absl::Status Init(const InitArguments& arguments) {
 }
 
 }  // namespace
+
+void AddInit(CLI::App& app, InitArguments& arguments) {
+  CLI::App* init = app.add_subcommand("init", "Write the configuration of a camera");
+  init->add_option(
+          "uri", arguments.uri,
+          "The camera: rtsp://USER:PASSWORD@HOST/PATH, v4l2:/dev/video0, or a video's path")
+      ->required();
+  init->add_option("-o,--output", arguments.output, "The file to write")->capture_default_str();
+  init->add_option("--name", arguments.name, "The stream's name")->capture_default_str();
+  init->add_flag("--force", arguments.force, "Replace the file if it is there");
+  init->add_flag("--offline", arguments.offline, "Write it without connecting to the camera");
+  init->footer(kFooter);
+}
 
 std::string ConfigOf(const InitArguments& arguments) {
   const std::string name =

@@ -1,4 +1,4 @@
-#include "service/commands/watch/cmd_watch.h"
+#include "service/commands/watch/watch_command.h"
 
 #include <unistd.h>
 
@@ -11,6 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "grpcpp/grpcpp.h"
@@ -23,11 +26,27 @@
 #include "service/commands/watch/watch_status.h"
 #include "service/server/grpc_log.h"
 #include "service/terminal/cli_exit_codes.h"
+#include "service/terminal/cli_values.h"
 #include "service/terminal/serve_signals.h"
 #include "service/terminal/terminal.h"
 
 namespace millrace::service {
 namespace {
+
+constexpr char kFooter[] = R"(
+On a terminal each stream has one line, which is rewritten. Without predictions it shows the state
+of the stream. Elsewhere, and with --json, each prediction is a line of its own. A prediction that
+arrives while the previous one is shown is skipped and counted as missed. In JSON a missing loss
+is null. --view writes JPEG files, FOLDER/STREAM-FRAME.jpg; --count limits their number. The exit
+code is 0 after Ctrl-C, and when the reader of the output is gone. It is 1 if a stream could not
+be watched to its end: stderr has the reason.
+
+Examples
+  millrace watch
+  millrace watch 192.168.1.20:50051 --stream gate --count 100
+  millrace watch --json | jq -c 'select(.delay_ms > 200)'
+  millrace watch --view pictures --count 10
+  millrace watch 192.168.1.20:50051 --ca ca.pem --token-file token.txt)";
 
 /// The terminal's size, or a default if it does not report one.
 ScreenSize SizeOfScreen() { return {.columns = TerminalColumns(200), .rows = TerminalRows(24)}; }
@@ -74,7 +93,7 @@ class Watch {
       return true;
     }
     const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
-    if (!away || shown_ == 0 || ++tries_ > kMostTries) return false;
+    if (!away || shown_ == 0 || ++tries_ > kMaxTries) return false;
     calls_.Pause(kPause);
     return true;
   }
@@ -120,7 +139,7 @@ class Watch {
   }
 
   static constexpr std::chrono::milliseconds kPause{500};
-  static constexpr int kMostTries = 60;
+  static constexpr int kMaxTries = 60;
 
   const std::unique_ptr<v1::PredictionService::Stub> stub_;
   const std::string authorization_;
@@ -185,6 +204,34 @@ int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
 }
 
 }  // namespace
+
+void AddWatch(CLI::App& app, WatchArguments& arguments) {
+  CLI::App* watch = app.add_subcommand("watch", "Show a running server's predictions");
+  watch->add_option("address", arguments.address, "HOST:PORT of the server's gRPC")
+      ->capture_default_str();
+  watch->add_option("-s,--stream", arguments.stream, "Only this stream");
+  watch
+      ->add_option("-n,--count", arguments.count,
+                   "End after this many predictions of each stream. 0: no limit")
+      ->check(WholeFrom(0))
+      ->capture_default_str();
+  watch->add_flag("--json", arguments.json, "Print each prediction as a JSON object");
+  watch->add_option("--view", arguments.view,
+                    "Save each prediction's pictures, camera and flow, in this folder");
+  WatchSecurity& security = arguments.security;
+  watch->add_flag("--tls", security.tls,
+                  "Use TLS, with the certificate authorities of this machine");
+  watch->add_option("--ca", security.ca_file,
+                    "Use TLS, with the certificate authorities in this file");
+  CLI::Option* certificate = watch->add_option("--certificate", security.certificate_file,
+                                               "Use TLS, with this client certificate");
+  certificate->needs(
+      watch->add_option("--key", security.key_file, "Its private key")->needs(certificate));
+  watch->add_option("--server-name", security.server_name,
+                    "The name in the server's certificate, if the address differs");
+  watch->add_option("--token-file", security.token_file, "The file with the token");
+  watch->footer(kFooter);
+}
 
 int RunWatch(const WatchArguments& arguments) {
   LogGrpc(GrpcSide::kClient);

@@ -1,4 +1,4 @@
-#include "service/commands/cmd_serve.h"
+#include "service/commands/serve_command.h"
 
 #include <unistd.h>
 
@@ -7,6 +7,9 @@
 #include <memory>
 #include <utility>
 
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
@@ -25,12 +28,28 @@
 #include "service/server/real_stream.h"
 #include "service/server/serve.h"
 #include "service/terminal/cli_exit_codes.h"
+#include "service/terminal/cli_values.h"
 #include "service/terminal/serve_signals.h"
 #include "service/terminal/terminal.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
+
+constexpr char kFooter[] = R"(
+SIGTERM and SIGINT (Ctrl-C) end it within three seconds. Before, frames inside the pipeline get
+their predictions, subscribers get a last message, and a summary is printed. If a thread hangs,
+the program ends after twelve seconds, without them. A second signal ends it at once.
+
+SIGHUP makes it read the configuration again: streams start, stop and change accordingly. The log
+names the changes that need a restart.
+
+The log goes to stderr. Banner, progress and summary go to stdout.
+
+Examples
+  millrace serve
+  millrace serve --config samples/millrace.yaml
+  millrace serve --config samples/millrace.yaml --frames 500 --summary-json summary.json)";
 
 /// Limit from SIGTERM to the end, even if a thread hangs. A slow disk has time for the last
 /// checkpoints, and systemd waits longer (deploy/systemd).
@@ -93,7 +112,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
   }
   WarnOfColdStart(config);
   const LogAbout about(config.name);
-  spdlog::info("{}: measuring the layers and cutting the network", config.name);
+  spdlog::info("{}: measuring how fast this machine learns", config.name);
   return CameraStream::Start(std::move(options), stop);
 }
 
@@ -144,6 +163,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) 
                .frames = arguments.frames,
                .summary_json = arguments.summary_json,
                .progress = !arguments.no_progress,
+               .verbose = arguments.verbose,
                .out = &std::cout,
                .terminal = isatty(STDOUT_FILENO) != 0,
                .columns = [] { return TerminalColumns(kProgressColumns); },
@@ -156,6 +176,25 @@ absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) 
 }
 
 }  // namespace
+
+void AddServe(CLI::App& app, ServeArguments& arguments) {
+  CLI::App* serve =
+      app.add_subcommand("serve", "Learn from the configured cameras and serve the predictions");
+  serve->add_option("-c,--config", arguments.config, "The configuration (YAML)")
+      ->capture_default_str();
+  serve
+      ->add_option("--frames", arguments.frames,
+                   "End once every stream has this many predictions; 0: no limit. Frames inside "
+                   "the pipeline still get predictions, so the summary may count a few more")
+      ->check(WholeFrom(0))
+      ->capture_default_str();
+  serve->add_option("--summary-json", arguments.summary_json,
+                    "Write the summary of the run to this file at the end");
+  serve->add_flag("--no-progress", arguments.no_progress, "Print no line of progress");
+  serve->add_flag("--verbose", arguments.verbose,
+                  "Also print the plan, its stages, their staleness, and the delay's p99");
+  serve->footer(kFooter);
+}
 
 int RunServe(const ServeArguments& arguments) {
   SignalRelay relay;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "service/terminal/cli_app.h"
+
 namespace millrace::service {
 
 /// The default configuration, in the working folder.
@@ -16,7 +18,12 @@ struct ServeArguments {
   /// The path of the JSON summary; empty: no summary file.
   std::string summary_json;
   bool no_progress = false;
+  /// Shows the figures of the method, too.
+  bool verbose = false;
 };
+
+/// Adds the command to `app`. Parsing writes to `arguments`.
+void AddServe(CLI::App& app, ServeArguments& arguments);
 
 /// Runs the command and returns the program's exit code.
 [[nodiscard]] int RunServe(const ServeArguments& arguments);

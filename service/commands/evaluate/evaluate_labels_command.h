@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pipeline/offline/label_trial.h"
+#include "service/terminal/cli_app.h"
 
 namespace millrace::service {
 
@@ -29,6 +30,9 @@ struct EvaluateLabelsArguments {
   /// The file to write; empty: no file.
   std::string out = {};
 };
+
+/// Adds the command `labels` to `evaluate`. Parsing writes to `arguments`.
+void AddEvaluateLabels(CLI::App& evaluate, EvaluateLabelsArguments& arguments);
 
 /// Runs the command, prints a table, and returns the program's exit code.
 [[nodiscard]] int RunEvaluateLabels(const EvaluateLabelsArguments& arguments);

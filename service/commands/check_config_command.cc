@@ -1,8 +1,11 @@
-#include "service/commands/cmd_check_config.h"
+#include "service/commands/check_config_command.h"
 
 #include <filesystem>
 #include <iostream>
 
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ingest/source/source.h"
@@ -19,6 +22,17 @@
 
 namespace millrace::service {
 namespace {
+
+constexpr char kFooter[] = R"(
+The exit code is 0 if the configuration is right, else 2. Each error is a line with file, line,
+column, the fault and the allowed values. Passwords in URIs are never shown.
+
+Editors with support for JSON schemas check a configuration while you type.
+
+Examples
+  millrace check-config samples/millrace.yaml
+  millrace check-config --print samples/millrace.yaml
+  millrace check-config --schema > millrace.schema.json)";
 
 std::string DescribeTask(const StreamConfig& stream) {
   if (IsOfLabels(stream.task)) {
@@ -57,7 +71,7 @@ std::string DescribeStream(const StreamConfig& stream) {
 std::string DescribeListen(const Listen& listen) {
   const std::string web = UrlHost(listen.web_address());
   const std::string for_whom =
-      IsLoopback(listen.web_address()) ? "this machine only" : "whoever reaches it";
+      IsLoopback(listen.web_address()) ? "this machine only" : "every machine that reaches it";
   return absl::StrCat("listens\n  gRPC      ", UrlHost(listen.address), ":", listen.grpc_port, ", ",
                       Describe(listen.security), "\n  page      ", web, ":", listen.http_port,
                       ", plain text for ", for_whom, ", at most ", listen.max_viewers,
@@ -71,6 +85,20 @@ int Refused(const absl::Status& why) {
 }
 
 }  // namespace
+
+void AddCheckConfig(CLI::App& app, CheckConfigArguments& arguments) {
+  CLI::App* check = app.add_subcommand(
+      "check-config", "Show a configuration's errors, or its streams and their plans");
+  CLI::Option* config = check->add_option("config", arguments.config, "The configuration (YAML)");
+  CLI::Option* print = check->add_flag("--print", arguments.print,
+                                       "Print the effective configuration, with every default");
+  CLI::Option* schema =
+      check->add_flag("--schema", arguments.schema, "Print the JSON schema of configurations");
+  print->needs(config);
+  schema->excludes(config);
+  check->require_option(1, 2);
+  check->footer(kFooter);
+}
 
 std::string DescribeConfig(const Config& config) {
   std::string text;
@@ -91,12 +119,13 @@ int RunCheckConfig(const CheckConfigArguments& arguments) {
   const Machine machine = ThisMachine();
   if (const absl::Status fits = CheckMachine(*file, machine); !fits.ok()) return Refused(fits);
   if (arguments.print) {
-    std::cout << "# All that holds with " << arguments.config << ".\n" << PrintConfig(file->config);
+    std::cout << "# The effective configuration of " << arguments.config << ".\n"
+              << PrintConfig(file->config);
     return kExitOk;
   }
   std::cout << arguments.config << ": OK\n" << DescribeConfig(file->config);
   if (const absl::Status ports = PortsInUse(*file, machine); !ports.ok()) {
-    std::cout << "ports that `serve` would not get now\n" << ports.message() << "\n";
+    std::cout << "ports that `serve` could not open now\n" << ports.message() << "\n";
   }
   return kExitOk;
 }

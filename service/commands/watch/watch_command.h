@@ -5,6 +5,7 @@
 #include <string>
 
 #include "service/commands/watch/watch_channel.h"
+#include "service/terminal/cli_app.h"
 
 namespace millrace::service {
 
@@ -20,6 +21,9 @@ struct WatchArguments {
   std::string view;
   WatchSecurity security = {};
 };
+
+/// Adds the command to `app`. Parsing writes to `arguments`.
+void AddWatch(CLI::App& app, WatchArguments& arguments);
 
 /// Runs the command and returns the program's exit code.
 [[nodiscard]] int RunWatch(const WatchArguments& arguments);

@@ -1,4 +1,4 @@
-// The command line of `millrace evaluate flow`.
+// `millrace evaluate flow`: measures the quality of optical-flow learners.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,11 @@ struct EvaluateFlowArguments {
   pipeline::FlowEvaluationOptions options;
 };
 
-/// Adds the command to `evaluate`. `arguments` must outlive the parsing.
+/// Adds the command `flow` to `evaluate`. Parsing writes to `arguments`.
 void AddEvaluateFlow(CLI::App& evaluate, EvaluateFlowArguments& arguments);
+
+/// Runs the command and returns the program's exit code. Shows progress on standard error and
+/// prints tables to standard output. `command`: the typed command line, for the report.
+[[nodiscard]] int RunEvaluateFlow(EvaluateFlowArguments arguments, const std::string& command);
 
 }  // namespace millrace::service

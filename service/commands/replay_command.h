@@ -5,6 +5,7 @@
 
 #include "pipeline/offline/replay.h"
 #include "service/commands/plan/drawing_files.h"
+#include "service/terminal/cli_app.h"
 
 namespace millrace::service {
 
@@ -15,6 +16,9 @@ struct ReplayArguments {
   std::string recompute = "always";
   DrawingFiles drawings = {};
 };
+
+/// Adds the command to `app`. Parsing writes to `arguments`.
+void AddReplay(CLI::App& app, ReplayArguments& arguments);
 
 /// Runs the command, prints one line of results, and returns the program's exit code.
 [[nodiscard]] int RunReplay(const ReplayArguments& arguments);

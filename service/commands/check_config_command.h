@@ -4,6 +4,7 @@
 #include <string>
 
 #include "service/config/config.h"
+#include "service/terminal/cli_app.h"
 
 namespace millrace::service {
 
@@ -14,6 +15,9 @@ struct CheckConfigArguments {
   /// Prints the schema of configurations instead.
   bool schema = false;
 };
+
+/// Adds the command to `app`. Parsing writes to `arguments`.
+void AddCheckConfig(CLI::App& app, CheckConfigArguments& arguments);
 
 /// Runs the command and returns the program's exit code.
 [[nodiscard]] int RunCheckConfig(const CheckConfigArguments& arguments);
