@@ -70,6 +70,13 @@ class CheckTest(unittest.TestCase):
         self.assertIn(": endless last\n", run.stdout)
         self.assertTrue(ends(int((self.root / "child").read_text())), "its child still runs")
 
+    def test_ends_with_a_table_of_the_seconds_of_each_step(self):
+        run = self.check("good", "bad", "last")
+        self.assertRegex(run.stdout, r"\n  step +seconds\n  good +\d+  passed\n  bad +\d+  FAILED\n  last +\d+  passed\n"
+                                     r"  all +\d+\n2 of 3 checks passed")
+        run = self.check("good", CHECK_BUDGET_S="0")
+        self.assertRegex(run.stdout, r"\n  good +0  left out\n")
+
     def test_names_the_steps_there_are_when_asked_for_another(self):
         run = self.check("gut")
         self.assertEqual(run.returncode, 1)
