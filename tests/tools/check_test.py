@@ -64,7 +64,7 @@ class CheckTest(unittest.TestCase):
         self.assertIn("left out, because the 0 s were used up: good bad endless last\n", run.stdout)
 
     def test_ends_a_step_with_all_its_processes_when_time_is_up(self):
-        run = self.check("endless", "last", CHECK_BUDGET_S="1")
+        run = self.check("endless", "last", CHECK_BUDGET_S="3")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         self.assertIn("endless: out of time", run.stdout)
         self.assertIn(": endless last\n", run.stdout)
