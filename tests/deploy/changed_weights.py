@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-import millrace_process
+from millrace_testing import millrace_process
 
 START = millrace_process.ROOT / "samples/weights/flow-start.safetensors"
 

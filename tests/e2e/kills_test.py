@@ -13,9 +13,8 @@ import tempfile
 import time
 import unittest
 
-import client
-import millrace_process
 from debian_pytorch import in_pytorch
+from millrace_testing import client, millrace_process
 
 KILLS = int(os.environ.get("MILLRACE_TEST_KILLS", "20"))
 # So small that checkpoints, for which weights must prove good over a hundred frames, come several times a

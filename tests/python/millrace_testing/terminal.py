@@ -16,7 +16,7 @@ import subprocess
 import termios
 import time
 
-import millrace_process
+from millrace_testing import millrace_process
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ROWS = 24
