@@ -112,12 +112,12 @@ void ExpectWhatTheNextFrameGets(const FlowLearnerOptions& options) {
   EXPECT_EQ(asked->skipped, SkipReason::kHeld);
 }
 
-TEST(PredictTest, SaysWhatTheNextFrameWillGet) {
+TEST(FlowInferenceTest, SaysWhatTheNextFrameWillGet) {
   ExpectWhatTheNextFrameGets({.schedule = "sequential", .stages = 1, .learning_rate = 1e-3});
   ExpectWhatTheNextFrameGets({.schedule = "sequential", .stages = 3, .learning_rate = 1e-3});
 }
 
-TEST(PredictTest, KnowsThePictureToComeAndOtherNetworks) {
+TEST(FlowInferenceTest, KnowsThePictureToComeAndOtherNetworks) {
   const FlowLearnerOptions options{.schedule = "sequential", .stages = 2, .learning_rate = 1e-3};
   FlowLearnerOptions other = options;
   other.next_frame = true;
@@ -131,7 +131,7 @@ TEST(PredictTest, KnowsThePictureToComeAndOtherNetworks) {
 }
 
 // Whatever weights stages keep for samples in flight, and in whatever order they work.
-TEST(PredictTest, AskingWhileItLearnsChangesNothing) {
+TEST(FlowInferenceTest, AskingWhileItLearnsChangesNothing) {
   constexpr int kSamples = 12;
   for (const std::string& schedule : ScheduleNames()) {
     SCOPED_TRACE(schedule);
@@ -166,7 +166,7 @@ TEST(PredictTest, AskingWhileItLearnsChangesNothing) {
   }
 }
 
-TEST(PredictTest, PicturesOfAnotherSizeAreRefused) {
+TEST(FlowInferenceTest, PicturesOfAnotherSizeAreRefused) {
   Filmed filmed({});
   const std::vector<std::uint8_t> small(12);
   const auto refused = filmed.learner().Predict({.previous = small, .current = small});
@@ -216,7 +216,7 @@ void ExpectWhatTheNextPictureGets(LabelTask task, const SampleLabel& label) {
   EXPECT_TRUE(absl::IsInvalidArgument((*learner)->Predict({}).status()));
 }
 
-TEST(PredictTest, OfAStreamThatLearnsFromLabelsSaysWhatTheNextPictureGets) {
+TEST(FlowInferenceTest, OfAStreamThatLearnsFromLabelsSaysWhatTheNextPictureGets) {
   ExpectWhatTheNextPictureGets(LabelTask::kClassification, std::int64_t{2});
   ExpectWhatTheNextPictureGets(LabelTask::kRegression, std::vector<float>{1, 2, 3});
 }
@@ -254,7 +254,7 @@ class OneSampleLearner {
 };
 
 // Whenever it is asked: in the middle of an update, too.
-TEST(PredictTest, TheUpdatesAreThoseThatTheWeightsHaveSeen) {
+TEST(FlowInferenceTest, TheUpdatesAreThoseThatTheWeightsHaveSeen) {
   constexpr int kUpdates = 1000;
   OneSampleLearner alone;
   std::vector<std::vector<float>> after;  // By the number of updates.
