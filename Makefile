@@ -6,7 +6,8 @@ PREFIX ?= /usr/local
 
 help:
 	@echo "make run     build and serve the sample video as a camera; ARGS=\"--frames 500\" stops by itself"
-	@echo "make test    build and run all tests; TESTS=quick leaves out those that take minutes"
+	@echo "make test    build and run all tests; TESTS=quick leaves out those that take minutes,"
+	@echo "               TESTS=all also runs tests that passed before with the same inputs"
 	@echo "make check   format, spelling, lint, sanitizers, clang-tidy"
 	@echo "make build   build everything that make run needs, and no more"
 	@echo "make install PREFIX=/usr/local   build it, and put it there with the libraries that it needs"
@@ -30,7 +31,7 @@ run: build
 test:
 	@tools/setup test
 	@tools/build release --tests
-	@tools/run-tests release $(if $(filter quick,$(TESTS)),--quick) --second-try
+	@tools/run-tests release $(addprefix --,$(filter quick all,$(TESTS))) --second-try
 
 check:
 	@tools/setup check

@@ -6,6 +6,11 @@
 # tests. GPU tests have the label `gpu`, run one at a time, and skip themselves without a device.
 include(GoogleTest)
 
+# The environment of Python tests: helpers that tests of several folders share (tests/python), and the built Python client.
+set(millrace_python_environment
+  PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/python:${PROJECT_BINARY_DIR}/clients/python/package
+  PYTHONDONTWRITEBYTECODE=1)
+
 # millrace_limit_time(<seconds> <test>...): sets the tests' time limit; five times as long under AddressSanitizer.
 function(millrace_limit_time seconds)
   if(MILLRACE_SANITIZE MATCHES address)

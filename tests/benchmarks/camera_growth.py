@@ -10,7 +10,7 @@ import pathlib
 import subprocess
 import sys
 
-import growth
+from millrace_testing import growth
 
 # Allocators give back and take again some of what a pipeline needs: of resident bytes it may be more than of those in
 # use ("heap"), in which 10 KB a try are seen after two hundred tries.

@@ -5,7 +5,7 @@ import pathlib
 import random
 import unittest
 
-import growth
+from millrace_testing import growth
 
 MB = 1e6
 LIMIT = 4 * MB

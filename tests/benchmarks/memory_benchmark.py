@@ -7,8 +7,7 @@ Ends with exit code 1 if the memory grows, as growth.py defines it.
 
 import sys
 
-import growth
-import millrace_process
+from millrace_testing import growth, millrace_process
 import sample_server
 
 FRAMES = 2000

@@ -12,7 +12,7 @@ import sys
 import threading
 
 import millrace
-import millrace_process
+from millrace_testing import millrace_process
 import sample_server
 
 WARM_UP = 50

@@ -13,7 +13,7 @@ import threading
 import time
 
 import millrace
-import millrace_process
+from millrace_testing import millrace_process
 import numpy as np
 import sample_server
 

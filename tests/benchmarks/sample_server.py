@@ -9,8 +9,7 @@ import statistics
 import urllib.request
 from collections.abc import Callable
 
-import millrace_process
-import shipped_config
+from millrace_testing import millrace_process, shipped_config
 
 _METRIC = re.compile(r"(?P<name>[a-z_]+)(?:\{[^}]*\})? (?P<value>\S+)")
 

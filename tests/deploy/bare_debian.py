@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import unittest
 
-from millrace_process import ROOT
+from millrace_testing.millrace_process import ROOT
 
 PACKED = ROOT / ".deps/debian/bookworm.tar"
 _IN_DEBIAN = pathlib.Path(__file__).with_name("in_debian")

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 
 import yaml
 
-import millrace_process
-import shipped_config
-from millrace_process import ROOT
-from rtsp_camera import RtspCamera
+from millrace_testing import millrace_process, shipped_config
+from millrace_testing.millrace_process import ROOT
+from millrace_testing.rtsp_camera import RtspCamera
 
 DEPLOY = ROOT / "deploy"
 VIDEO = ROOT / ".deps/video/vtest.avi"

@@ -6,8 +6,8 @@ import struct
 
 import numpy as np
 
-import millrace_process
-from fnv import checksum
+from millrace_testing import millrace_process
+from millrace_testing.fnv import checksum
 
 START = millrace_process.ROOT / "samples/weights/flow-start.safetensors"
 

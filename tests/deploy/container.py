@@ -5,8 +5,8 @@ import pathlib
 import signal
 import subprocess
 
-import millrace_process
 from image import Image
+from millrace_testing import millrace_process
 
 LEARNED = "/var/lib/millrace"
 

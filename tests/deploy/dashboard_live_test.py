@@ -11,9 +11,9 @@ import yaml
 
 import dashboard
 import live_run
-import millrace_process
-import trouble_run
+from millrace_testing import millrace_process
 from prometheus_process import Prometheus, one
+import trouble_run
 
 ALERTS = millrace_process.ROOT / "deploy/prometheus/alerts.yml"
 STREAMS = live_run.STREAMS

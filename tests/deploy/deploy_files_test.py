@@ -8,8 +8,7 @@ import unittest
 
 import yaml
 
-import millrace_process
-import shipped_config
+from millrace_testing import millrace_process, shipped_config
 from prometheus_process import promtool
 
 ROOT = millrace_process.ROOT

@@ -9,8 +9,7 @@ import unittest
 
 import yaml
 
-import millrace_process
-import shipped_config
+from millrace_testing import millrace_process, shipped_config
 
 DEPLOY = millrace_process.ROOT / "deploy"
 CHART = DEPLOY / "helm/millrace"

@@ -10,10 +10,10 @@ import subprocess
 import time
 from collections.abc import Callable
 
-import dockerfile
 from bare_debian import BareDebian
 from dockerfile import Instruction, Stage
-from millrace_process import ROOT
+import dockerfile
+from millrace_testing.millrace_process import ROOT
 
 FILE = ROOT / "deploy/Dockerfile"
 # The one base that a bare Debian stands for.

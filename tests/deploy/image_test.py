@@ -14,7 +14,7 @@ import unittest
 from bare_debian import BareDebian, need_bare_debian
 from container import Container
 from image import Build
-from millrace_process import ROOT, wait_for
+from millrace_testing.millrace_process import ROOT, wait_for
 
 
 def built_here(folder: pathlib.Path) -> pathlib.Path:

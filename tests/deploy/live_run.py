@@ -11,12 +11,11 @@ import grpc
 import millrace
 from millrace.v1 import prediction_service_pb2, prediction_service_pb2_grpc
 
-import client
-import millrace_process
-import prometheus_process
-from millrace_process import wait_for
+from millrace_testing import client, millrace_process
+from millrace_testing.millrace_process import wait_for
+from millrace_testing.rtsp_camera import RtspCamera
 from prometheus_process import Prometheus
-from rtsp_camera import RtspCamera
+import prometheus_process
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,8 +5,8 @@ import pathlib
 import subprocess
 
 from bare_debian import BareDebian
-from millrace_process import ROOT
-from notify_socket import NotifySocket
+from millrace_testing.millrace_process import ROOT
+from millrace_testing.notify_socket import NotifySocket
 
 # The folders that systemd makes for the service.
 _ETC, _LEARNED, _RUN = "etc/millrace", "var/lib/millrace", "run/millrace"

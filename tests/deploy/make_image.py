@@ -13,12 +13,12 @@ import shutil
 import subprocess
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "python")]
 
 import bare_debian  # noqa: E402
 from container import Container  # noqa: E402
 from image import Build, Image  # noqa: E402
-from millrace_process import wait_for  # noqa: E402
+from millrace_testing.millrace_process import wait_for  # noqa: E402
 
 # RUN uses this network; the image does not contain the settings.
 _NETWORK = ("http_proxy", "https_proxy", "no_proxy", "PIP_INDEX_URL", "PIP_DEFAULT_TIMEOUT", "JOBS")

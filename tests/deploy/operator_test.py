@@ -16,14 +16,14 @@ from selenium.common.exceptions import NoSuchElementException, StaleElementRefer
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-import millrace
-import millrace_process
-import prometheus_process
 from bare_debian import need_bare_debian
-from browser import faults, open_browser, overflow, part, save_picture
 from machine import Machine
-from millrace_process import ROOT, wait_for
-from rtsp_camera import RtspCamera
+import millrace
+from millrace_testing import millrace_process
+from millrace_testing.browser import faults, open_browser, overflow, part, save_picture
+from millrace_testing.millrace_process import ROOT, wait_for
+from millrace_testing.rtsp_camera import RtspCamera
+import prometheus_process
 
 VIDEO = ROOT / ".deps/video/vtest.avi"
 # A minute of the alerts' rules, here.

@@ -11,10 +11,9 @@ import signal
 import tempfile
 import unittest
 
-import shipped_config
-import terminal
-from browser import open_browser, save_picture
-from millrace_process import PATIENCE_S, ROOT, config
+from millrace_testing import shipped_config, terminal
+from millrace_testing.browser import open_browser, save_picture
+from millrace_testing.millrace_process import PATIENCE_S, ROOT, config
 
 _PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
 _MADE = re.compile(r'(?:self\.show|save_picture|draw)\((?:[^)"]*, )?"([a-z-]+)"')

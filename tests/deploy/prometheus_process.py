@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 import yaml
 
-import millrace_process
+from millrace_testing import millrace_process
 
 DEPLOYED = millrace_process.ROOT / "deploy/prometheus/prometheus.yml"
 SCRAPE_INTERVAL_S = 0.2

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from millrace_process import ROOT
+from millrace_testing.millrace_process import ROOT
 
 
 def packages_of(tree: pathlib.Path) -> subprocess.CompletedProcess:

@@ -13,8 +13,8 @@ import subprocess
 import tempfile
 import unittest
 
-import millrace_process
-from notify_socket import NotifySocket
+from millrace_testing import millrace_process
+from millrace_testing.notify_socket import NotifySocket
 
 UNIT = millrace_process.ROOT / "deploy/systemd/millrace.service"
 DEVICES = {"camera.conf": {"char-video4linux:rw"},

@@ -15,9 +15,9 @@ from google.protobuf import struct_pb2
 from millrace.v1 import stream_service_pb2, stream_service_pb2_grpc
 
 import changed_weights
-import millrace_process
-import prometheus_process
+from millrace_testing import millrace_process
 from prometheus_process import Prometheus
+import prometheus_process
 
 SIZE = 64
 SEED = 7

@@ -5,7 +5,7 @@ import resource
 import subprocess
 import unittest
 
-import millrace_process
+from millrace_testing import millrace_process
 
 MIB = 1 << 20
 

@@ -10,8 +10,8 @@ import time
 import unittest
 
 import millrace
-import millrace_process
-from rtsp_camera import RtspCamera
+from millrace_testing import millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
 
 PASSWORD = "q7Rt2vXz9LmK4pWs"
 

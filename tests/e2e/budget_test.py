@@ -4,10 +4,10 @@ core busy it costs the same as alone, and the same request gets the same answer 
 import sys
 import unittest
 
-import grpc
-import millrace_process
 from google.protobuf import json_format, struct_pb2
+import grpc
 from millrace.v1 import stream_service_pb2, stream_service_pb2_grpc
+from millrace_testing import millrace_process
 
 RATE = 20
 CAMERA = millrace_process.test_stream("gate", frames_per_second=RATE, schedule={"stages": 1},

@@ -12,11 +12,10 @@ import threading
 import unittest
 from collections.abc import Callable, Iterator
 
-import certificates
 import millrace
-import millrace_process
+from millrace_testing import certificates, millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
 from network_namespace import NetworkNamespace
-from rtsp_camera import RtspCamera
 
 PAGE = (millrace_process.ROOT / "docs/cameras.md").read_text()
 PICTURE = ["--width", "64", "--height", "64", "--fps", "5", "--gop", "5"]

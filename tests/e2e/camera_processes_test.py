@@ -9,10 +9,9 @@ import subprocess
 import tempfile
 import unittest
 
-import client
-import millrace_process
+from millrace_testing import client, millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
 from process_tree import children
-from rtsp_camera import RtspCamera
 
 RATE = 10
 RESTARTS = 100

@@ -12,11 +12,10 @@ import tempfile
 import unittest
 from collections.abc import Iterator
 
-import certificates
 import millrace
-import millrace_process
+from millrace_testing import certificates, millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
 from network_namespace import NetworkNamespace
-from rtsp_camera import RtspCamera
 
 TABLE = json.loads((millrace_process.ROOT / "tests/data/camera_uris.json").read_text())
 GOOD, BAD = TABLE["good"], TABLE["bad"]

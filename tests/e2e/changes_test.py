@@ -5,11 +5,11 @@ import pathlib
 import tempfile
 import unittest
 
-import grpc
-import millrace_process
 from google.protobuf import json_format, struct_pb2
+import grpc
 from millrace.v1 import (checkpoint_service_pb2, checkpoint_service_pb2_grpc, learner_service_pb2,
                          learner_service_pb2_grpc, stream_service_pb2, stream_service_pb2_grpc)
+from millrace_testing import millrace_process
 
 
 def struct(config: dict) -> struct_pb2.Struct:

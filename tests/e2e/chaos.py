@@ -22,19 +22,18 @@ import time
 import unittest
 from collections.abc import Callable
 
-import client
-import grpc
-import millrace
-import millrace_process
-import numpy
-import small_disk
 from debian_pytorch import in_pytorch
+import grpc
 from hostile_camera.crowd import Crowd
 from hostile_camera.lies import LIES
 from liars import Liars, Rounds
+import millrace
 from millrace.v1 import prediction_service_pb2, prediction_service_pb2_grpc
+from millrace_testing import client, millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
+import numpy
 from promises import HANGS_AFTER_S, Promises, busy, held
-from rtsp_camera import RtspCamera
+import small_disk
 from wall_clock import Clock
 
 AT_ONCE = 8

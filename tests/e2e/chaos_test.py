@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-import millrace_process
+from millrace_testing import millrace_process
 
 PROGRAM = pathlib.Path(__file__).with_name("chaos.py")
 # It has CPU time for its start and little more.

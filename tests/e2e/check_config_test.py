@@ -10,10 +10,8 @@ import tempfile
 import unittest
 from collections.abc import Callable
 
-import certificates
-import millrace_process
-import shipped_config
 from debian_pytorch import in_pytorch
+from millrace_testing import certificates, millrace_process, shipped_config
 
 ROOT = millrace_process.ROOT
 PORTS = "grpc_port: 0, http_port: 0, metrics_port: 0"

@@ -6,8 +6,7 @@ import signal
 import tempfile
 import unittest
 
-import client
-import millrace_process
+from millrace_testing import client, millrace_process
 
 # So few frames that a test sees several checkpoints within seconds: weights prove good over a window of
 # a hundred predictions, and a copy is taken every hundredth.

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 
 import millrace
-import millrace_process
+from millrace_testing import millrace_process
 
 GATE = millrace_process.test_stream("gate", frames_per_second=60)
 

@@ -4,9 +4,8 @@ import tempfile
 import time
 import unittest
 
-import client
-import millrace_process
-from rtsp_camera import RtspCamera
+from millrace_testing import client, millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
 from wall_clock import Clock
 
 HOUR_S = 3600

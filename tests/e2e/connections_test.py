@@ -12,12 +12,10 @@ import time
 import unittest
 from collections.abc import Iterator
 
-import client
-import millrace
-import millrace_process
-import network
-import numpy as np
 from millrace import SourceState
+import millrace
+from millrace_testing import client, millrace_process, network
+import numpy as np
 
 SUBSCRIBE_PY = millrace_process.ROOT / "samples/python/subscribe.py"
 _FRAME = re.compile(r"frame (\d+)  delay")

@@ -12,10 +12,10 @@ import unittest
 import urllib.request
 
 import grpc
-import millrace
-import millrace_process
-from client import get, sums
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+import millrace
+from millrace_testing import millrace_process
+from millrace_testing.client import get, sums
 
 IDLE = 10_000
 CLIENTS = 20

@@ -13,9 +13,9 @@ import unittest
 from collections.abc import Iterator
 
 import millrace
-import millrace_process
+from millrace_testing import millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
 from network_namespace import NetworkNamespace
-from rtsp_camera import RtspCamera
 
 ROOT = millrace_process.ROOT
 URI = "rtsp://user:password@camera.local/stream1"

@@ -7,9 +7,8 @@ import tempfile
 import unittest
 from unittest import mock
 
-import client
-import millrace_process
-from notify_socket import NotifySocket
+from millrace_testing import client, millrace_process
+from millrace_testing.notify_socket import NotifySocket
 
 EXIT_GPU = 3
 EVERY = 100

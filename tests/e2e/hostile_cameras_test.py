@@ -13,14 +13,13 @@ import tempfile
 import time
 import unittest
 
-import client
-import millrace
-import millrace_process
 from hostile_camera.crowd import Crowd
 from hostile_camera.lies import LIES
 from liars import Liars, Rounds, config_of
+import millrace
+from millrace_testing import client, millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
 from promises import HANGS_AFTER_S, Promises, busy, held
-from rtsp_camera import RtspCamera
 
 MINUTES = float(os.environ.get("MILLRACE_HOSTILE_MINUTES", "3"))
 SEED = int(os.environ.get("MILLRACE_HOSTILE_SEED", "1"))

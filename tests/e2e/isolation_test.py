@@ -7,9 +7,8 @@ import sys
 import threading
 import unittest
 
-import client
-import millrace_process
-from rtsp_camera import RtspCamera
+from millrace_testing import client, millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
 
 PREDICTIONS = 60
 RATE = 10

@@ -15,10 +15,9 @@ import unittest
 
 import safetensors.numpy
 
-import client
-import millrace_process
 from debian_pytorch import in_pytorch
-from fnv import checksum
+from millrace_testing import client, millrace_process
+from millrace_testing.fnv import checksum
 
 KILLS = int(os.environ.get("MILLRACE_TEST_KILLS", "20"))
 # So small that checkpoints, for which weights must prove good over a hundred frames, come several times a

@@ -4,7 +4,7 @@ import gzip
 import pathlib
 import struct
 
-import millrace_process
+from millrace_testing import millrace_process
 
 DIGITS = millrace_process.ROOT / ".deps/digits/digits.csv.gz"
 SIDE = 8  # Pixels of a digit.

@@ -13,9 +13,8 @@ import grpc
 from millrace.v1 import (label_service_pb2, label_service_pb2_grpc, prediction_service_pb2,
                          prediction_service_pb2_grpc)
 
-import client
 import labelled_video
-import millrace_process
+from millrace_testing import client, millrace_process
 
 NAMES = ["zero", "one", "two", "three"]
 FRAMES = 6000

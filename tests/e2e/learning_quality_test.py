@@ -2,8 +2,7 @@
 
 import unittest
 
-import millrace_process
-import shipped_config
+from millrace_testing import millrace_process, shipped_config
 
 FRAMES = 300
 # The value of ratio() on two cores of an AMD EPYC, equal to the last digit in two runs, beside a load of seven

@@ -10,9 +10,9 @@ import threading
 import time
 from collections.abc import Iterator
 
-import millrace
-import millrace_process
 from hostile_camera.crowd import Crowd
+import millrace
+from millrace_testing import millrace_process
 from promises import ANSWERS_WITHIN_S, HANGS_AFTER_S, Promises
 
 # The pipeline of a camera that lies is waited for, before its own stream's change is answered.

@@ -6,10 +6,10 @@ import re
 import tempfile
 import unittest
 
-import grpc
-import millrace_process
 from google.protobuf import json_format, struct_pb2
+import grpc
 from millrace.v1 import stream_service_pb2, stream_service_pb2_grpc
+from millrace_testing import millrace_process
 
 # Half a gigabyte more than a server that does nothing.
 MOST_MB = 1000

@@ -5,7 +5,7 @@ import queue
 import unittest
 
 import millrace
-import millrace_process
+from millrace_testing import millrace_process
 import numpy as np
 import tritonclient.grpc as triton
 from tritonclient.utils import InferenceServerException

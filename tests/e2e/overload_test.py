@@ -6,11 +6,9 @@ import os
 import subprocess
 import unittest
 
-import client
-import millrace
-import millrace_process
-import terminal
 from millrace import EventKind, OverloadKind
+import millrace
+from millrace_testing import client, millrace_process, terminal
 
 # More than any machine that runs these tests predicts at these sizes.
 FAST = 200

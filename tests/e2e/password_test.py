@@ -12,9 +12,8 @@ import urllib.parse
 import grpc
 from millrace.v1 import stream_service_pb2, stream_service_pb2_grpc
 
-import client
-import millrace_process
-from rtsp_camera import RtspCamera
+from millrace_testing import client, millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
 
 USER = "viewer"
 WORD = "plum/cake+4711"

@@ -16,9 +16,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-import client
 import millrace
-import millrace_process
+from millrace_testing import client, millrace_process
 from process_tree import descendants
 
 # An answer to CreateStream, UpdateStream, DeleteStream, GetStream and ListStreams, on an idle machine.

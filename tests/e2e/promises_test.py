@@ -4,9 +4,9 @@ import signal
 import subprocess
 import unittest
 
-import millrace_process
-import promises
+from millrace_testing import millrace_process
 from promises import Promises, held
+import promises
 
 
 class PromisesTest(unittest.TestCase):

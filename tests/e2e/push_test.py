@@ -8,11 +8,10 @@ import subprocess
 import unittest
 from collections.abc import Iterator
 
-import client
-import millrace
-import millrace_process
-import numpy as np
 from millrace import DropReason, SourceState
+import millrace
+from millrace_testing import client, millrace_process
+import numpy as np
 
 VIDEO = str(millrace_process.ROOT / ".deps/video/vtest.avi")
 VIDEO_FRAMES = 795

@@ -6,8 +6,7 @@ import tempfile
 import unittest
 
 import millrace
-import millrace_process
-import network
+from millrace_testing import millrace_process, network
 
 # Restarts take seconds: tries are frequent, and the test's own limit ends what hangs.
 RECONNECT = millrace.Reconnect(first_wait=0.05, longest_wait=0.2,

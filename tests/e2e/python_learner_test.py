@@ -5,9 +5,9 @@ import pathlib
 import tempfile
 import unittest
 
-import millrace
-import millrace_process
 from millrace import DropReason, LearnerState, UpdatePolicy, UpdatePolicyKind
+import millrace
+from millrace_testing import millrace_process
 
 
 def contents(folder: pathlib.Path) -> dict[str, bytes]:

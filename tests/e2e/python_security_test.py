@@ -4,9 +4,8 @@ import pathlib
 import tempfile
 import unittest
 
-import certificates
 import millrace
-import millrace_process
+from millrace_testing import certificates, millrace_process
 
 VIEW, CONTROL = "only-for-looking-at-it", "for-changing-it-too"
 

@@ -4,9 +4,9 @@ refusal names its reason."""
 import contextlib
 import unittest
 
-import millrace
-import millrace_process
 from millrace import EventKind
+import millrace
+from millrace_testing import millrace_process
 
 GATE = millrace_process.test_stream("gate")
 OTHER_SOURCE = {**GATE, "source": {**GATE["source"], "test_frames_per_second": 20}}

@@ -7,8 +7,8 @@ import subprocess
 import tempfile
 import unittest
 
-import millrace_process
 from debian_pytorch import in_pytorch
+from millrace_testing import millrace_process
 
 NETWORK = """
 import torch

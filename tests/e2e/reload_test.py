@@ -12,9 +12,9 @@ import unittest
 import urllib.request
 
 import grpc
-import millrace_process
 from millrace.v1 import (learner_service_pb2, learner_service_pb2_grpc, stream_service_pb2,
                          stream_service_pb2_grpc)
+from millrace_testing import millrace_process
 
 
 class ReloadTest(unittest.TestCase):

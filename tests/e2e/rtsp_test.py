@@ -10,10 +10,9 @@ from collections.abc import Iterator
 
 import grpc
 
-import client
-import millrace_process
 from millrace.v1 import prediction_pb2
-from rtsp_camera import RtspCamera
+from millrace_testing import client, millrace_process
+from millrace_testing.rtsp_camera import RtspCamera
 
 # What the server promises of SIGTERM.
 

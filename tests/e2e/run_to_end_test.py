@@ -6,8 +6,7 @@ import socket
 import tempfile
 import unittest
 
-import client
-import millrace_process
+from millrace_testing import client, millrace_process
 
 VIDEO = str(millrace_process.ROOT / ".deps/video/vtest.avi")
 VIDEO_FRAMES = 795

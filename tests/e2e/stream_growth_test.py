@@ -4,9 +4,8 @@ import dataclasses
 import sys
 import unittest
 
-import growth
 import millrace
-import millrace_process
+from millrace_testing import growth, millrace_process
 from promises import held
 
 TIMES = 40

@@ -11,8 +11,7 @@ import sys
 import unittest
 from collections.abc import Iterator
 
-import client
-import millrace_process
+from millrace_testing import client, millrace_process
 
 # CPU time of the learner's threads for a prediction, beside the crowd, against that beside neighbours. Not the
 # time that passes: the crowd runs on the same machine, for other machines.

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-import millrace_process
+from millrace_testing import millrace_process
 
 PUSH_PY = millrace_process.ROOT / "samples/python/push.py"
 

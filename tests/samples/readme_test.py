@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-import millrace_process
+from millrace_testing import millrace_process
 
 ADDRESS = "127.0.0.1:50051"
 

@@ -13,9 +13,7 @@ import unittest
 import grpc
 from millrace.v1 import prediction_pb2
 
-import fake_server
-import lives
-import millrace_process
+from millrace_testing import fake_server, lives, millrace_process
 
 SUBSCRIBE_PY = millrace_process.ROOT / "samples/python/subscribe.py"
 LINE = re.compile(

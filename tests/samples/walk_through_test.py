@@ -7,8 +7,7 @@ import sys
 import tempfile
 import unittest
 
-import millrace_process
-import shipped_config
+from millrace_testing import millrace_process, shipped_config
 
 ROOT = millrace_process.ROOT
 README = (ROOT / "samples/README.md").read_text()

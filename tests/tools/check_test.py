@@ -64,11 +64,18 @@ class CheckTest(unittest.TestCase):
         self.assertIn("left out, because the 0 s were used up: good bad endless last\n", run.stdout)
 
     def test_ends_a_step_with_all_its_processes_when_time_is_up(self):
-        run = self.check("endless", "last", CHECK_BUDGET_S="1")
+        run = self.check("endless", "last", CHECK_BUDGET_S="3")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         self.assertIn("endless: out of time", run.stdout)
         self.assertIn(": endless last\n", run.stdout)
         self.assertTrue(ends(int((self.root / "child").read_text())), "its child still runs")
+
+    def test_ends_with_a_table_of_the_seconds_of_each_step(self):
+        run = self.check("good", "bad", "last")
+        self.assertRegex(run.stdout, r"\n  step +seconds\n  good +\d+  passed\n  bad +\d+  FAILED\n  last +\d+  passed\n"
+                                     r"  all +\d+\n2 of 3 checks passed")
+        run = self.check("good", CHECK_BUDGET_S="0")
+        self.assertRegex(run.stdout, r"\n  good +0  left out\n")
 
     def test_names_the_steps_there_are_when_asked_for_another(self):
         run = self.check("gut")

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-import millrace_process
+from millrace_testing import millrace_process
 
 ROOT = millrace_process.ROOT
 PREFIX = "/opt/millrace"

@@ -5,10 +5,9 @@ import pathlib
 import tempfile
 import unittest
 
-import checkpoint_service
-import fake_server
 import grpc
 import millrace
+from millrace_testing import checkpoint_service, fake_server
 
 NAME = "checkpoint-000000000009"
 

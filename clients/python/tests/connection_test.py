@@ -5,10 +5,9 @@ import socket
 import tempfile
 import unittest
 
-import certificates
-import fake_server
 import grpc
 import millrace
+from millrace_testing import certificates, fake_server
 
 
 class TokenTest(unittest.TestCase):

@@ -4,9 +4,9 @@ import datetime
 import unittest
 
 import error_messages
-import fake_server
 import grpc
 import millrace
+from millrace_testing import fake_server
 
 CLASSES = {
     grpc.StatusCode.INVALID_ARGUMENT: millrace.InvalidArgument,

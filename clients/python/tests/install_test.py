@@ -14,8 +14,8 @@ import tempfile
 import tomllib
 import unittest
 
-import fake_server
 import millrace
+from millrace_testing import fake_server
 import numpy as np
 from prediction_test import tensor
 

@@ -2,8 +2,8 @@
 
 import unittest
 
-import fake_server
 import millrace
+from millrace_testing import fake_server
 import numpy as np
 
 

@@ -2,9 +2,9 @@
 
 import unittest
 
-import fake_server
-import millrace
 from millrace import LearnerState, UpdatePolicy, UpdatePolicyKind
+import millrace
+from millrace_testing import fake_server
 
 
 class LearnerTest(unittest.TestCase):

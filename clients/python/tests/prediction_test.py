@@ -3,8 +3,8 @@
 import datetime
 import unittest
 
-import fake_server
 import millrace
+from millrace_testing import fake_server
 import numpy as np
 
 from millrace.v1 import prediction_pb2

@@ -3,12 +3,12 @@
 import datetime
 import unittest
 
-import fake_server
 import grpc
 import millrace
-import numpy as np
 from millrace.v1 import frame_service_pb2 as messages
 from millrace.v1 import picture_pb2
+from millrace_testing import fake_server
+import numpy as np
 
 BLACK = np.zeros((2, 4, 3), np.uint8)
 

@@ -4,9 +4,9 @@ import datetime
 import unittest
 
 import fake_clock
-import fake_server
 import millrace
-from fake_server import UNAVAILABLE
+from millrace_testing import fake_server
+from millrace_testing.fake_server import UNAVAILABLE
 
 AWAY = {"source_state": millrace.SourceState.BACKING_OFF, "learner_state": 1,
         "source_cause": "rtsp://***@door/1: no route to host"}

@@ -4,8 +4,8 @@ import datetime
 import unittest
 
 import fake_clock
-import fake_server
 import millrace
+from millrace_testing import fake_server
 
 from millrace.v1 import stream_pb2, stream_service_pb2
 

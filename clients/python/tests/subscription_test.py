@@ -5,11 +5,10 @@ import unittest
 
 import error_messages
 import fake_clock
-import fake_server
 import grpc
 import millrace
-import network
-from fake_server import UNAVAILABLE
+from millrace_testing import fake_server, network
+from millrace_testing.fake_server import UNAVAILABLE
 
 
 class SubscriptionTest(unittest.TestCase):

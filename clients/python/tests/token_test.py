@@ -7,9 +7,9 @@ import traceback
 import unittest
 import unittest.mock
 
-import fake_server
 import grpc
 import millrace
+from millrace_testing import fake_server
 
 SECRET = "b2F1c3RpbmctdGhhdC1ub2JvZHktZ3Vlc3Nlcw=="
 

@@ -39,7 +39,7 @@ function rowsOf(points, now) {
     rows.push([second - end, each, recent, 0]);
   }
   rows.push([0, null, now, 0]);
-  if (rows[0][0] > -kLeastSpan) rows.unshift([-kLeastSpan, null, null, 0]);
+  if (rows[0][0] > -kMinSpan) rows.unshift([-kMinSpan, null, null, 0]);
   return rows;
 }
 

@@ -1,6 +1,8 @@
 #include "pipeline/device/stage_devices.h"
 
+#include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +10,7 @@
 #include "pipeline/device/cuda_libraries.h"
 #include "pipeline/device/device_choice.h"
 #include "pipeline/device/device_graphs.h"
+#include "pipeline/device/one_thread.h"
 #include "pipeline/driver/cuda_driver.h"
 #include "pipeline/ops/cuda/launcher.h"
 
@@ -55,6 +58,46 @@ TEST(StageDevicesTest, OurPartsForCudaAreLookedForBesideTheProgram) {
 TEST(StageDevicesTest, WhatIsThereIsTheSameTensor) {
   const at::Tensor tensor = at::ones({2});
   EXPECT_TRUE(ToDevice(tensor, at::kCPU).is_same(tensor));
+}
+
+TEST(StageDevicesTest, ThereIsOneDeviceOrOneForEachStage) {
+  for (const std::size_t devices : {1, 3}) EXPECT_TRUE(CheckDeviceCount(devices, 3).ok());
+  for (const std::size_t devices : {0, 2, 4}) {
+    const absl::Status status = CheckDeviceCount(devices, 3);
+    EXPECT_TRUE(absl::IsInvalidArgument(status));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("one for all, or one for each"));
+  }
+  const at::Device first(at::kCUDA, 0);
+  const at::Device second(at::kCUDA, 1);
+  EXPECT_EQ(DeviceOfStage({second}, 3), second);
+  EXPECT_EQ(DeviceOfStage({first, second}, 1), first);
+  EXPECT_EQ(DeviceOfStage({first, second}, 2), second);
+}
+
+TEST(StageDevicesTest, TheCpuIsNeverWaitedForNorCopiedBy) {
+  AwaitStream(at::kCPU);
+  EXPECT_TRUE(CopyStreams({at::kCPU, at::kCPU}).empty());
+  const Tensors tensors = {at::ones({2}), at::ones({3})};
+  const Tensors here = BroughtToHost(tensors);
+  ASSERT_EQ(here.size(), 2u);
+  EXPECT_TRUE(here[0].is_same(tensors[0]) && here[1].is_same(tensors[1]));
+}
+
+TEST(StageDevicesTest, WhatIsPutIntoAParameterIsInvisibleToAutograd) {
+  const at::Tensor parameter = at::zeros({2}).set_requires_grad(true);
+  PutOnDevice(parameter, at::ones({2}));
+  EXPECT_TRUE(at::equal(parameter.detach(), at::ones({2})));
+  EXPECT_TRUE(parameter.is_leaf());
+  EXPECT_EQ(parameter._version(), 0) << "a saved tensor would be refused";
+}
+
+TEST(OneThreadTest, TheThreadsOfBeforeAreThereAfterwards) {
+  const int before = at::get_num_threads();
+  {
+    const OneThread one_thread;
+    EXPECT_EQ(at::get_num_threads(), 1);
+  }
+  EXPECT_EQ(at::get_num_threads(), before);
 }
 
 TEST(DeviceChoiceTest, AutoTakesTheCpuWhereThereIsNoGpuAndSaysWhy) {

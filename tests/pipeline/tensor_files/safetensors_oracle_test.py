@@ -10,7 +10,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from fnv import checksum
+from millrace_testing.fnv import checksum
 
 PROGRAM = sys.argv.pop(1)
 TENSORS = {

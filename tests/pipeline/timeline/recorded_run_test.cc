@@ -163,7 +163,9 @@ TEST_P(RecordedRun, HasTheSameOperationsOnPaper) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllSchedules, RecordedRun, ::testing::ValuesIn(ScheduleNames()),
+// Two plans in turn, the first of them with shifts; backwards of whole mini-batches.
+INSTANTIATE_TEST_SUITE_P(ShiftsAndMiniBatches, RecordedRun,
+                         ::testing::Values("hybrid", "timeprest"),
                          [](const auto& test) { return test.param; });
 
 TEST(RecordedRunTest, KeepsTheFirstOperationsAndCountsTheOthers) {

@@ -11,10 +11,8 @@ import subprocess
 import tempfile
 import unittest
 
-import certificates
-import millrace_process
-import terminal
-from millrace_process import run
+from millrace_testing import certificates, millrace_process, terminal
+from millrace_testing.millrace_process import run
 
 CONFIG = """\
 version: 1

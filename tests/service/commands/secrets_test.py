@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import grpc
 
 import bad_files
-import millrace_process
+from millrace_testing import millrace_process
 
 # Far beyond what a start takes: reached only where something is waited for in vain.
 PATIENCE_S = 60

@@ -6,8 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-import millrace_process
-import terminal
+from millrace_testing import millrace_process, terminal
 
 
 class TerminalTest(unittest.TestCase):

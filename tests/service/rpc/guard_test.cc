@@ -66,23 +66,46 @@ class ThrowingService final : public Methods {
   CallThread thread_{{.full = absl::UnavailableError("full")}};
 };
 
-TEST(GuardTest, WhatAMethodThrowsEndsItsCallAndSaysWhat) {
-  ThrowingService service;
-  grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&service);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  ASSERT_NE(server, nullptr);
-  const auto channel =
-      grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials());
-  for (const char* method : {"Check", "List", "Watch"}) {
+class GuardTest : public ::testing::Test {
+ protected:
+  GuardTest() {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    channel_ =
+        grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials());
+  }
+
+  grpc::Status Call(const std::string& method, const std::string& request = "") {
     grpc::ClientContext context;
-    const grpc::Status status =
-        CallRaw(channel, absl::StrCat("grpc.health.v1.Health/", method), context);
+    return CallRaw(channel_, "grpc.health.v1.Health/" + method, context, request);
+  }
+
+  ThrowingService service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+TEST_F(GuardTest, WhatAMethodThrowsEndsItsCallAndSaysWhat) {
+  for (const char* method : {"Check", "List", "Watch"}) {
+    const grpc::Status status = Call(method);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL) << method;
     EXPECT_THAT(status.error_message(), HasSubstr(kThrown)) << method;
     EXPECT_EQ(DetailsOf(status).infos, 1) << method;
+  }
+}
+
+// The methods would throw.
+TEST_F(GuardTest, ARequestThatIsTooLargeOrOfAnotherKindReachesNoMethod) {
+  for (const char* method : {"Check", "List", "Watch"}) {
+    grpc::Status status = Call(method, std::string(kMaxBytesOfNames + 1, 'x'));
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << method;
+    EXPECT_THAT(status.error_message(), HasSubstr("it may have 65536")) << method;
+    status = Call(method, "\xff");
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << method;
+    EXPECT_THAT(status.error_message(), HasSubstr("this is no Health")) << method;
   }
 }
 

@@ -15,8 +15,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-import millrace_process
-import terminal
+from millrace_testing import millrace_process, terminal
 
 
 def get(url):

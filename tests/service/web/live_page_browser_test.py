@@ -9,10 +9,10 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-import browser as browsers
-from browser import (controls_of, dark_theme, faults, open_browser, open_details, overflow, part,
-                     save_picture, tab_walk)
 from demo_process import DemoServer
+from millrace_testing import browser as browsers
+from millrace_testing.browser import (controls_of, dark_theme, faults, open_browser, open_details, overflow, part,
+                                      save_picture, tab_walk)
 
 PROGRAM = pathlib.Path(sys.argv.pop(1))
 

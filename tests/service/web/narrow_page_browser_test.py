@@ -8,9 +8,9 @@ import unittest
 
 from selenium.webdriver.common.by import By
 
-import browser as browsers
-from browser import faults, open_browser, open_details, overflow, part, save_picture
 from demo_process import DemoServer
+from millrace_testing import browser as browsers
+from millrace_testing.browser import faults, open_browser, open_details, overflow, part, save_picture
 
 PROGRAM = pathlib.Path(sys.argv.pop(1))
 

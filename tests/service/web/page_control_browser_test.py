@@ -11,10 +11,10 @@ import unittest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-import browser as browsers
-from browser import faults, open_browser, part
 from demo_process import DemoServer
-from tls_proxy import TlsProxy
+from millrace_testing import browser as browsers
+from millrace_testing.browser import faults, open_browser, part
+from millrace_testing.tls_proxy import TlsProxy
 
 PROGRAM = pathlib.Path(sys.argv.pop(1))
 

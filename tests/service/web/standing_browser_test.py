@@ -7,8 +7,8 @@ import pathlib
 import sys
 import unittest
 
-from browser import open_browser
 from demo_process import DemoServer
+from millrace_testing.browser import open_browser
 
 PROGRAM = pathlib.Path(sys.argv.pop(1))
 

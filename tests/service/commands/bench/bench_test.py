@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
-from millrace_process import run
+from millrace_testing.millrace_process import run
 
 NETWORKS = ["conv", "conv_pool", "flow", "unet_portals", "unet_carried"]
 SCHEDULES = ["sequential", "partime", "gpipe"]

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from millrace_process import PATIENCE_S, ROOT, end, program, run
+from millrace_testing.millrace_process import PATIENCE_S, ROOT, end, program, run
 
 SIDE = 64
 TINY = ("--size", f"{SIDE}x{SIDE}", "--window", "0.2")

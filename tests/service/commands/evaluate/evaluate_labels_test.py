@@ -6,8 +6,8 @@ import random
 import tempfile
 import unittest
 
-import terminal
-from millrace_process import run
+from millrace_testing import terminal
+from millrace_testing.millrace_process import run
 
 TINY = ("--layers", "4", "--width", "8", "--passes", "1", "--seeds", "2", "--window", "4,8",
         "--stages", "2,4", "--learning-rate", "0.05")  # fmt: skip

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from millrace_process import config, run, test_stream
+from millrace_testing.millrace_process import config, run, test_stream
 
 SCHEDULES = (
     "sequential", "one_f_one_b_star", "partime", "recompute", "stale", "hybrid", "local", "pipedream",

@@ -1,4 +1,4 @@
-// A run drawn beside its plan, for every schedule.
+// A run drawn beside its plan.
 #include "service/commands/plan/run_drawing.h"
 
 #include <algorithm>
@@ -88,7 +88,8 @@ TEST_P(RunDrawing, PictureHasARowForEach) {
   EXPECT_THAT(*svg, HasSubstr("<title>U1("));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllSchedules, RunDrawing, ::testing::ValuesIn(pipeline::ScheduleNames()),
+// Two plans in turn, the first of them with shifts; backwards of whole mini-batches.
+INSTANTIATE_TEST_SUITE_P(ShiftsAndMiniBatches, RunDrawing, ::testing::Values("hybrid", "timeprest"),
                          [](const auto& test) { return test.param; });
 
 TEST(RunDrawingTest, SaysHowManyOperationsAreLeftOut) {

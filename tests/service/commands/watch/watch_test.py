@@ -14,11 +14,9 @@ from collections.abc import Iterator
 
 import grpc
 
-import certificates
-import millrace_process
-import terminal
 from millrace.v1 import (prediction_service_pb2, prediction_service_pb2_grpc, stream_pb2,
                          stream_service_pb2, stream_service_pb2_grpc)
+from millrace_testing import certificates, millrace_process, terminal
 
 
 class Streams(stream_service_pb2_grpc.StreamServiceServicer):

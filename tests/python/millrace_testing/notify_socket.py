@@ -6,7 +6,7 @@ import queue
 import socket
 import threading
 
-import millrace_process
+from millrace_testing import millrace_process
 
 WATCHDOG_S = 2
 

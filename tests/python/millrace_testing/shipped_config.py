@@ -3,8 +3,8 @@
 import pathlib
 
 import yaml
+from millrace_testing.millrace_process import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
 _PATHS = [("model", "weights"), ("checkpoints", "folder"), ("source", "uri")]
 
 

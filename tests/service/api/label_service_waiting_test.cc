@@ -51,9 +51,9 @@ class HeldLabel {
   bool begun_ = false;  // Of the thread of labels.
 };
 
-class WaitingLabelsTest : public GrpcFixture {
+class LabelServiceWaitingTest : public GrpcFixture {
  protected:
-  WaitingLabelsTest() : GrpcFixture(OfThreeClasses()) {}
+  LabelServiceWaitingTest() : GrpcFixture(OfThreeClasses()) {}
 
   /// The camera takes three pictures, and each is predicted. The first one's number: it and the
   /// next can be labelled, and what they are labelled with reaches the learner at once.
@@ -133,7 +133,7 @@ class WaitingLabelsTest : public GrpcFixture {
   std::int64_t filmed_ = 0;
 };
 
-TEST_F(WaitingLabelsTest, WhatWaitsIsNotParsedAndMoreThanMayWaitIsToldToTryAgain) {
+TEST_F(LabelServiceWaitingTest, WhatWaitsIsNotParsedAndMoreThanMayWaitIsToldToTryAgain) {
   const std::int64_t frame = FilmThree();
   HeldLabel held(*street_.learner);
   std::vector<std::future<grpc::Status>> calls;
@@ -158,7 +158,7 @@ TEST_F(WaitingLabelsTest, WhatWaitsIsNotParsedAndMoreThanMayWaitIsToldToTryAgain
   }
 }
 
-TEST_F(WaitingLabelsTest, ALabelWhoseClientHasCancelledIsNotTaken) {
+TEST_F(LabelServiceWaitingTest, ALabelWhoseClientHasCancelledIsNotTaken) {
   ExpectNotTaken([this](const std::string& request) {
     grpc::ClientContext context;
     auto status = std::async(std::launch::async, [&] { return Add(context, request); });
@@ -168,7 +168,7 @@ TEST_F(WaitingLabelsTest, ALabelWhoseClientHasCancelledIsNotTaken) {
   });
 }
 
-TEST_F(WaitingLabelsTest, ALabelWhoseDeadlineHasPassedIsNotTaken) {
+TEST_F(LabelServiceWaitingTest, ALabelWhoseDeadlineHasPassedIsNotTaken) {
   ExpectNotTaken([this](const std::string& request) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(20));

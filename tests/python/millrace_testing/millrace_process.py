@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Limit from SIGTERM to the end on an idle machine. A sanitizer is slower, and looks for leaks at
 # the end.
 # looked for at the end.

@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 
-import millrace_process
+from millrace_testing import millrace_process
 
 _URL = re.compile(r"rtsps?://[^/]+:(?P<port>\d+)/\S*")
 

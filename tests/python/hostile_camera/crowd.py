@@ -2,11 +2,9 @@
 
 import collections
 import contextlib
-import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 from hostile_camera.lies import LIES
 
@@ -18,11 +16,9 @@ class Crowd:
         self.urls: dict[str, str] = {}
         self._told: collections.Counter[str] = collections.Counter()
         which = [f"--lie={name}" for name in names or LIES]
-        root = str(Path(__file__).resolve().parents[1])
         self._process = subprocess.Popen(
             [sys.executable, "-m", "hostile_camera", f"--behave-for={behave_for}", *which], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join((root, os.environ.get("PYTHONPATH", "")))})
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._reader = threading.Thread(target=self._read, daemon=True)
 
     def __enter__(self) -> "Crowd":

@@ -15,11 +15,8 @@ import dataclasses
 import threading
 from typing import Any
 
-import checkpoint_service
-import frame_service
 import grpc
-import lives
-import services
+from millrace_testing import checkpoint_service, frame_service, lives, services
 
 from millrace.v1 import (checkpoint_service_pb2_grpc, frame_service_pb2_grpc,
                          label_service_pb2_grpc, learner_service_pb2_grpc,

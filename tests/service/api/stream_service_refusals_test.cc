@@ -21,7 +21,7 @@ constexpr char kGate[] = R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})";
 constexpr char kOtherSeed[] = R"({"source": {"uri": "rtsp://***@camera/1"},
                                   "model": {"seed": 7}})";
 
-class StreamRefusalsTest : public StreamChangesTest {
+class StreamServiceRefusalsTest : public StreamChangesTest {
  protected:
   /// That a change was refused as one of a source that is not for clients, by that key.
   static void ExpectNotAllowed(const grpc::Status& status, const std::string& key) {
@@ -32,7 +32,7 @@ class StreamRefusalsTest : public StreamChangesTest {
   }
 };
 
-TEST_F(StreamRefusalsTest, AChangeToASourceThatIsNotForClientsChangesNothing) {
+TEST_F(StreamServiceRefusalsTest, AChangeToASourceThatIsNotForClientsChangesNothing) {
   for (const char* uri : {"file:///etc/passwd", "/etc/passwd", "v4l2:/dev/video0"}) {
     ExpectNotAllowed(Update("street", absl::StrCat(R"({"source": {"uri": ")", uri, R"("}})")),
                      "client_sources.schemes");
@@ -45,7 +45,7 @@ TEST_F(StreamRefusalsTest, AChangeToASourceThatIsNotForClientsChangesNothing) {
   EXPECT_THAT(*street_.sources, SizeIs(1));
 }
 
-TEST_F(StreamRefusalsTest, AChangeThatWouldSendAPasswordElsewhereChangesNothing) {
+TEST_F(StreamServiceRefusalsTest, AChangeThatWouldSendAPasswordElsewhereChangesNothing) {
   const auto with_password = [](const std::string& uri) {
     return absl::StrCat(R"({"name": "gate", "source": {"uri": ")", uri,
                         R"(", "user": "me", "password_file": "/run/secrets/gate"}})");
@@ -58,7 +58,7 @@ TEST_F(StreamRefusalsTest, AChangeThatWouldSendAPasswordElsewhereChangesNothing)
   EXPECT_TRUE(Update("gate", with_password("rtsp://camera/2")).ok()) << "to the same camera it may";
 }
 
-TEST_F(StreamRefusalsTest, AChangeNamesEveryFieldThatIsWrong) {
+TEST_F(StreamServiceRefusalsTest, AChangeNamesEveryFieldThatIsWrong) {
   const grpc::Status status =
       Update("street", R"({"source": {"uri": "rtsp://c/1", "max_fbs": 5}, "model": 3})");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
@@ -72,13 +72,13 @@ TEST_F(StreamRefusalsTest, AChangeNamesEveryFieldThatIsWrong) {
   EXPECT_THAT(status.error_message(), HasSubstr("did you mean 'max_fps'?"));
 }
 
-TEST_F(StreamRefusalsTest, AChangeOfAStreamThatThereIsNotIsNotFound) {
+TEST_F(StreamServiceRefusalsTest, AChangeOfAStreamThatThereIsNotIsNotFound) {
   const grpc::Status status = Update("gate", R"({"source": {"uri": "rtsp://c/1"}})");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(ReasonOf(status), "STREAM_NOT_FOUND");
 }
 
-TEST_F(StreamRefusalsTest, AChangeToASourceThatThereIsNotIsNotFound) {
+TEST_F(StreamServiceRefusalsTest, AChangeToASourceThatThereIsNotIsNotFound) {
   // A file is not for clients, but one that the stream has already may stay.
   StreamConfig config = Served("street")->config();
   config.entry = absl::StrCat(R"({"name":"street","source":{"uri":")", kNoSuchSource, R"("}})");
@@ -92,7 +92,7 @@ TEST_F(StreamRefusalsTest, AChangeToASourceThatThereIsNotIsNotFound) {
 
 // Whatever a learner cannot be made with: a file of weights that is not there or is damaged,
 // checkpoints of another network.
-TEST_F(StreamRefusalsTest, WhatALearnerCannotBeMadeWithIsToldAsItIs) {
+TEST_F(StreamServiceRefusalsTest, WhatALearnerCannotBeMadeWithIsToldAsItIs) {
   for (const auto& [code, name] :
        {std::pair{absl::StatusCode::kNotFound, "NOT_FOUND"},
         std::pair{absl::StatusCode::kDataLoss, "DATA_LOSS"},
@@ -111,7 +111,7 @@ TEST_F(StreamRefusalsTest, WhatALearnerCannotBeMadeWithIsToldAsItIs) {
   }
 }
 
-TEST_F(StreamRefusalsTest, AChangeThatTheDevicesHaveNoRoomForIsRefusedWithTheFigure) {
+TEST_F(StreamServiceRefusalsTest, AChangeThatTheDevicesHaveNoRoomForIsRefusedWithTheFigure) {
   // Other cameras, with unknown rates.
   const auto with_rate = [](int rate) {
     return absl::StrCat(R"({"source": {"uri": "rtsp://camera/)", rate, R"(", "max_fps": )", rate,

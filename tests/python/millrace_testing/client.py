@@ -14,7 +14,7 @@ import grpc
 import millrace
 from millrace.v1 import prediction_pb2, stream_pb2, stream_service_pb2, stream_service_pb2_grpc
 
-import millrace_process
+from millrace_testing import millrace_process
 
 _SAMPLE = re.compile(r"(?P<name>[a-z_]+)(\{(?P<labels>[^}]*)\})? (?P<value>\S+)")
 

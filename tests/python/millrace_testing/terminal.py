@@ -18,7 +18,7 @@ import time
 
 import pyte
 
-import millrace_process
+from millrace_testing import millrace_process
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ROWS = 24

@@ -59,7 +59,7 @@ std::string Swollen(Api api) {
 /// Longer than it is.
 constexpr char kNoMessage[] = "\x0a\xff\xff\xff\xff\x0f";
 
-class QuestionsTest : public GrpcFixture, public testing::WithParamInterface<Api> {
+class ClientPredictionsTest : public GrpcFixture, public testing::WithParamInterface<Api> {
  protected:
   grpc::Status Ask(grpc::ClientContext& context, const std::string& question) {
     return CallRaw(channel_, MethodOf(GetParam()), context, question);
@@ -79,8 +79,8 @@ class QuestionsTest : public GrpcFixture, public testing::WithParamInterface<Api
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(OfEachApi, QuestionsTest, testing::Values(Api::kMillrace, Api::kInference),
-                         [](const auto& api) {
+INSTANTIATE_TEST_SUITE_P(OfEachApi, ClientPredictionsTest,
+                         testing::Values(Api::kMillrace, Api::kInference), [](const auto& api) {
                            return api.param == Api::kMillrace ? "Predict" : "ModelInfer";
                          });
 
@@ -104,7 +104,7 @@ class Held {
   std::atomic<int> questions_ = 0;
 };
 
-TEST_P(QuestionsTest, AModelThatHasFailedSaysSo) {
+TEST_P(ClientPredictionsTest, AModelThatHasFailedSaysSo) {
   Film(street_, 2);
   street_.learner->Fail(absl::InternalError("the weights are gone"));
   street_.source->Push();
@@ -115,7 +115,7 @@ TEST_P(QuestionsTest, AModelThatHasFailedSaysSo) {
   EXPECT_THAT(status.error_message(), HasSubstr("the weights are gone"));
 }
 
-TEST_P(QuestionsTest, WhatTakesFarMoreMemoryThanItsBytesIsRefused) {
+TEST_P(ClientPredictionsTest, WhatTakesFarMoreMemoryThanItsBytesIsRefused) {
   const grpc::Status status = Ask(Swollen(GetParam()));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("MiB of memory"));
@@ -123,7 +123,7 @@ TEST_P(QuestionsTest, WhatTakesFarMoreMemoryThanItsBytesIsRefused) {
 
 // Behind a question that the test does not let go on, with the
 // thread's queue full: whatever waits is not looked at.
-TEST_P(QuestionsTest, WhatWaitsIsNotParsedAndMoreThanMayWaitIsToldToTryAgain) {
+TEST_P(ClientPredictionsTest, WhatWaitsIsNotParsedAndMoreThanMayWaitIsToldToTryAgain) {
   Held held(*street_.learner);
   std::vector<std::future<grpc::Status>> calls;
   const auto call = [&](const std::string& question) {
@@ -152,7 +152,7 @@ TEST_P(QuestionsTest, WhatWaitsIsNotParsedAndMoreThanMayWaitIsToldToTryAgain) {
 // client. So the test tries again, each time with more time for the end.
 constexpr int kMaxCalls = 4096;
 
-TEST_P(QuestionsTest, OneWhoseDeadlinePassesWhileItWaitsIsLetGo) {
+TEST_P(ClientPredictionsTest, OneWhoseDeadlinePassesWhileItWaitsIsLetGo) {
   for (int calls = 4; calls <= kMaxCalls; calls *= 4) {
     Held held(*street_.learner);
     auto first = std::async(std::launch::async, [&] { return Ask(Right()); });
@@ -174,7 +174,7 @@ TEST_P(QuestionsTest, OneWhoseDeadlinePassesWhileItWaitsIsLetGo) {
 bool OnThreadOfQuestions() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())) == 19; }
 
 // Held before its pictures are looked at. Its end may come late, as above.
-TEST_P(QuestionsTest, OneThatIsCancelledUnderWayDoesNotReachTheModel) {
+TEST_P(ClientPredictionsTest, OneThatIsCancelledUnderWayDoesNotReachTheModel) {
   for (int calls = 4; calls <= kMaxCalls; calls *= 4) {
     std::atomic<int> questions = 0;
     street_.learner->AtQuestions([&questions] { ++questions; });
@@ -201,9 +201,9 @@ TEST_P(QuestionsTest, OneThatIsCancelledUnderWayDoesNotReachTheModel) {
   ADD_FAILURE() << "its model is asked though nobody waits for the answer any more";
 }
 
-class SampleTest : public GrpcFixture {};
+class ClientSampleTest : public GrpcFixture {};
 
-TEST_F(SampleTest, IsNotLookedAtOnceItIsNotWanted) {
+TEST_F(ClientSampleTest, IsNotLookedAtOnceItIsNotWanted) {
   std::atomic<int> questions = 0;
   street_.learner->AtQuestions([&questions] { ++questions; });
   std::stop_source stop;

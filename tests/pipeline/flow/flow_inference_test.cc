@@ -114,14 +114,14 @@ void ExpectWhatTheNextFrameGets(const LearnerOptions& options, const FlowTaskOpt
   EXPECT_EQ(asked->skipped, SkipReason::kHeld);
 }
 
-TEST(PredictTest, SaysWhatTheNextFrameWillGet) {
+TEST(FlowInferenceTest, SaysWhatTheNextFrameWillGet) {
   ExpectWhatTheNextFrameGets(
       {.schedule = "sequential", .stages = 1, .optimizer = {.learning_rate = 1e-3}});
   ExpectWhatTheNextFrameGets(
       {.schedule = "sequential", .stages = 3, .optimizer = {.learning_rate = 1e-3}});
 }
 
-TEST(PredictTest, KnowsThePictureToComeAndOtherNetworks) {
+TEST(FlowInferenceTest, KnowsThePictureToComeAndOtherNetworks) {
   const LearnerOptions options{
       .schedule = "sequential", .stages = 2, .optimizer = {.learning_rate = 1e-3}};
   ExpectWhatTheNextFrameGets(options, {.next_frame = true});
@@ -130,7 +130,7 @@ TEST(PredictTest, KnowsThePictureToComeAndOtherNetworks) {
 }
 
 // Whatever weights stages keep for samples in flight, and in whatever order they work.
-TEST(PredictTest, AskingWhileItLearnsChangesNothing) {
+TEST(FlowInferenceTest, AskingWhileItLearnsChangesNothing) {
   constexpr int kSamples = 12;
   for (const std::string& schedule : ScheduleNames()) {
     SCOPED_TRACE(schedule);
@@ -165,7 +165,7 @@ TEST(PredictTest, AskingWhileItLearnsChangesNothing) {
   }
 }
 
-TEST(PredictTest, PicturesOfAnotherSizeAreRefused) {
+TEST(FlowInferenceTest, PicturesOfAnotherSizeAreRefused) {
   Filmed filmed({});
   const std::vector<std::uint8_t> small(12);
   const auto refused = filmed.learner().Predict({.previous = small, .current = small});
@@ -214,7 +214,7 @@ void ExpectWhatTheNextPictureGets(LabelTask task, const SampleLabel& label) {
   EXPECT_TRUE(absl::IsInvalidArgument((*learner)->Predict({}).status()));
 }
 
-TEST(PredictTest, OfAStreamThatLearnsFromLabelsSaysWhatTheNextPictureGets) {
+TEST(FlowInferenceTest, OfAStreamThatLearnsFromLabelsSaysWhatTheNextPictureGets) {
   ExpectWhatTheNextPictureGets(LabelTask::kClassification, std::int64_t{2});
   ExpectWhatTheNextPictureGets(LabelTask::kRegression, std::vector<float>{1, 2, 3});
 }
@@ -258,7 +258,7 @@ class OneSampleLearner {
 };
 
 // Whenever it is asked: in the middle of an update, too.
-TEST(PredictTest, TheUpdatesAreThoseThatTheWeightsHaveSeen) {
+TEST(FlowInferenceTest, TheUpdatesAreThoseThatTheWeightsHaveSeen) {
   constexpr int kUpdates = 1000;
   OneSampleLearner alone;
   std::vector<std::vector<float>> after;  // By the number of updates.

@@ -1,0 +1,1 @@
+"""Helpers that Python tests of several folders share."""
