@@ -5,7 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 
-#include "pipeline/labels/label_judge.h"
+#include "pipeline/labels/label_stage_loss.h"
 #include "pipeline/nn/network_state.h"
 
 namespace millrace::pipeline {

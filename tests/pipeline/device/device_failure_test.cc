@@ -44,9 +44,9 @@ TEST(DeviceFailureTest, AnyOtherFailureIsOursInOneLine) {
 }
 
 TEST(DeviceFailureTest, ATaskOfTheEngineFailsWithThatStatus) {
-  EXPECT_EQ(SayingWhy([] { return 7; }), 7);
+  EXPECT_EQ(RethrowAsStepError([] { return 7; }), 7);
   try {
-    SayingWhy([] { throw c10::OutOfMemoryError(kHere, "CUDA out of memory"); });
+    RethrowAsStepError([] { throw c10::OutOfMemoryError(kHere, "CUDA out of memory"); });
     FAIL() << "it threw nothing";
   } catch (const StepError& error) {
     EXPECT_EQ(error.code(), absl::StatusCode::kAborted);

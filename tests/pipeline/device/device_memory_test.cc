@@ -6,8 +6,8 @@ namespace millrace::pipeline {
 namespace {
 
 TEST(DeviceMemoryTest, TheCpuHasNone) {
-  ResetMostInUse(at::kCPU);
-  EXPECT_FALSE(MostInUse(at::kCPU).has_value());
+  ResetPeakBytes(at::kCPU);
+  EXPECT_FALSE(PeakBytes(at::kCPU).has_value());
   LearnerDescription learner;
   learner.stages.resize(2);
   learner.stages[0].device = "cpu:0";

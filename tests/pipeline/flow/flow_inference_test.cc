@@ -228,7 +228,7 @@ class OneSampleLearner {
   };
 
   OneSampleLearner() {
-    // Such a rate that a thousand updates do not reach the end.
+    // The rate is so low that a thousand updates do not reach the end.
     const LearnerOptions options{.width = 8,
                                  .height = 8,
                                  .schedule = "sequential",

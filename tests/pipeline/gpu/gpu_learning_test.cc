@@ -155,6 +155,40 @@ TEST_P(Captured, ASavedStateIsPutBack) {
   }
 }
 
+// A GPU refuses an update by itself. The host learns that from the next save, and counts it once.
+TEST_P(Captured, ARefusedUpdateIsCountedOnceBySaves) {
+  constexpr int kCount = 10;
+  std::vector<at::Tensor> inputs = SmallInputs(kCount);
+  inputs[4] = inputs[4] * std::numeric_limits<float>::infinity();
+  SmallRun run{.schedule = "sequential"};
+  run.devices = {kGpu};
+  run.captures = GetParam();
+  const LayerChain chain = run.Chain();
+  const Plan plan = WithoutBounds(run.PhasesFor(chain).front().plan, kCount);
+  std::vector<at::Tensor> outputs;
+  StagedNetwork network(run.OptionsFor(chain, plan, outputs));
+  {
+    const c10::StreamGuard guard(
+        c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(kGpu));
+    for (int n = 0; n < kCount; ++n) network.Admit(n, inputs[n]);
+    RunSerially(plan, kCount, [&](const Step& step) { network.Run(step); });
+    AwaitStream(kGpu);
+  }
+  EXPECT_EQ(network.gradients_not_finite(), 0) << "nothing has asked the GPU";
+  const std::vector<LayerState> saved = network.store().Save();
+  EXPECT_EQ(saved.front().optimizer.counts.updates, kCount - 1);
+  EXPECT_EQ(saved.front().optimizer.counts.skipped, 1);
+  EXPECT_EQ(network.gradients_not_finite(), 1);
+  network.Switch(plan, kCount);
+  network.store().Restore(saved);
+  static_cast<void>(network.store().Save());
+  EXPECT_EQ(network.gradients_not_finite(), 1) << "a restored count is no new one";
+  run.stages = 2;
+  network.Switch(run.PhasesFor(chain).front().plan, kCount, EvenCuts(2));
+  static_cast<void>(network.store().Save());
+  EXPECT_EQ(network.gradients_not_finite(), 1) << "nor are those of two stages of one";
+}
+
 LayerChain ChainWithNorms() {
   LayerChain chain = SmallChain();
   for (const int layer : {1, 3}) chain.layers[layer] = std::make_unique<NormLayer>();

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/labels/staged_label_learner.h"
+#include "pipeline/learner/planar_picture.h"
 #include "tests/pipeline/support/label_options.h"
 
 namespace millrace::pipeline {

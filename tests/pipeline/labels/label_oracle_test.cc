@@ -114,7 +114,7 @@ Outcome ByTheLearner(const Case& c) {
 Outcome BySerialRun(const Case& c) {
   Outcome outcome;
   const LabelOptions options = OptionsOf(c);
-  const auto opened = OpenLabelNetwork(options.learner, options.task.task);
+  const auto opened = OpenLabelNetwork(options.learner, options.task);
   EXPECT_TRUE(opened.ok()) << opened.status();
   const LayerChain& chain = opened->chain;
   ScheduleRequest request = options.learner.request;

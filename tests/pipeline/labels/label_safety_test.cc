@@ -328,7 +328,7 @@ TEST_F(LabelCheckpointsTest, WhatWasLearnedForAnotherTaskIsRefused) {
   ExpectRefused(options,
                 "was learned for classification of 'shut', 'open' where this is classification of "
                 "'open', 'shut'; configure that again, or another folder to start anew");
-  options.classes.clear();
+  options.task.classes.clear();
   options.task.task = LabelTask::kRegression;
   ExpectRefused(options, "where this is regression");
   options = Options();

@@ -16,9 +16,9 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// As a whole, with gaps, and in the other types: each has a loop of its own.
+// Our own loop reads float32 without gaps. LibTorch reads the others.
 TEST(FiniteTest, OneValueThatIsNotFiniteIsFoundInEveryLayoutAndType) {
-  for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
     for (const float value : {kInfinity, -kInfinity, kNan}) {
       const at::Tensor tensor = at::zeros({6, 10}, type);
       const at::Tensor gaps = tensor.slice(1, 0, 10, 3);

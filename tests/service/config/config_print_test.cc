@@ -118,6 +118,12 @@ TEST(PrintConfigTest, LeavesOutWhatIsForOtherKinds) {
   EXPECT_THAT(file, Not(HasSubstr("test_frames_per_second")));
 }
 
+TEST(PrintConfigTest, ShowsThatACameraIsNotIsolated) {
+  const std::string file =
+      "version: 1\nstreams: [{name: a, source: {uri: 'rtsp://c/1', isolate: false}}]\n";
+  EXPECT_THAT(PrintConfig(Parse(file)), HasSubstr("\n      isolate: false\n"));
+}
+
 TEST(PrintConfigTest, TellsNoPassword) {
   for (const std::string& file : Files()) {
     EXPECT_THAT(PrintConfig(Parse(file)), Not(HasSubstr("secret")));

@@ -25,6 +25,7 @@ using ::testing::HasSubstr;
 class WireSubscriptionTest : public ::testing::Test {
  protected:
   void Serve(int width, int height) {
+    served_.reset();  // It uses the clock of `fake_`.
     FakeStreamOptions options;
     options.learner.width = width;
     options.learner.height = height;

@@ -1,4 +1,4 @@
-#include "pipeline/ops/convolutions.h"
+#include "pipeline/ops/convolution_stack.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
@@ -11,12 +11,12 @@
 namespace millrace::pipeline {
 namespace {
 
-Convolutions Two(at::Generator random) {
+ConvolutionStack Two(at::Generator random) {
   return {3, {{.channels = 8, .stride = 2}, {.channels = 4}}, random};
 }
 
-TEST(ConvolutionsTest, HaveAWeightAndABiasEachInOrder) {
-  const Convolutions two = Two(at::detail::createCPUGenerator(1));
+TEST(ConvolutionStackTest, HaveAWeightAndABiasEachInOrder) {
+  const ConvolutionStack two = Two(at::detail::createCPUGenerator(1));
   ASSERT_EQ(two.parameters().size(), 4u);
   EXPECT_EQ(two.parameters()[0].sizes(), at::IntArrayRef({8, 3, 3, 3}));
   EXPECT_EQ(two.parameters()[1].sizes(), at::IntArrayRef({8}));
@@ -26,16 +26,16 @@ TEST(ConvolutionsTest, HaveAWeightAndABiasEachInOrder) {
   }
 }
 
-TEST(ConvolutionsTest, TheSameSeedDrawsTheSameWeights) {
-  const Convolutions one = Two(at::detail::createCPUGenerator(1));
-  const Convolutions again = Two(at::detail::createCPUGenerator(1));
-  const Convolutions other = Two(at::detail::createCPUGenerator(2));
+TEST(ConvolutionStackTest, TheSameSeedDrawsTheSameWeights) {
+  const ConvolutionStack one = Two(at::detail::createCPUGenerator(1));
+  const ConvolutionStack again = Two(at::detail::createCPUGenerator(1));
+  const ConvolutionStack other = Two(at::detail::createCPUGenerator(2));
   EXPECT_TRUE(at::equal(one.parameters()[2], again.parameters()[2]));
   EXPECT_FALSE(at::equal(one.parameters()[2], other.parameters()[2]));
 }
 
-TEST(ConvolutionsTest, ForwardIsEachConvolutionAndItsLeakyRelu) {
-  Convolutions three = Two(at::detail::createCPUGenerator(1));
+TEST(ConvolutionStackTest, ForwardIsEachConvolutionAndItsLeakyRelu) {
+  ConvolutionStack three = Two(at::detail::createCPUGenerator(1));
   three.AppendZero(2);
   const at::Tensor input = at::randn({1, 3, 9, 12}, at::detail::createCPUGenerator(3));
   const auto& p = three.parameters();
@@ -51,9 +51,9 @@ TEST(ConvolutionsTest, ForwardIsEachConvolutionAndItsLeakyRelu) {
 }
 
 // Of a leaky ReLU with a slope of 0.1 for what is negative.
-TEST(ConvolutionsTest, TheVarianceStaysFromLayerToLayer) {
+TEST(ConvolutionStackTest, TheVarianceStaysFromLayerToLayer) {
   at::Generator random = at::detail::createCPUGenerator(1);
-  const Convolutions many(32, {{.channels = 32}, {.channels = 32}, {.channels = 32}}, random);
+  const ConvolutionStack many(32, {{.channels = 32}, {.channels = 32}, {.channels = 32}}, random);
   const at::Tensor input = at::randn({1, 32, 64, 64}, random);
   const double before = input.square().mean().item<double>();
   const double after = many.Forward(input).detach().square().mean().item<double>();
