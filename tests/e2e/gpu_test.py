@@ -51,7 +51,7 @@ class GpuTest(unittest.TestCase):
             return client.resumed_after("".join(server.output))
 
     def test_it_learns_there_and_says_where(self):
-        for devices, named in (("cuda", "(cuda:0)"), (["cpu", "cuda:1"], "cuda:1)")):
+        for devices, named in (("cuda", "  on        cuda\n"), (["cpu", "cuda:1"], "  on        cpu, cuda:1\n")):
             with self.subTest(devices):
                 configuration = self.configuration(devices)
                 del configuration["checkpoints"]
