@@ -3,6 +3,8 @@
 #include <png.h>
 #include <turbojpeg.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -33,10 +35,13 @@ absl::StatusOr<std::shared_ptr<Picture>> EmptyPicture(std::int64_t width, std::i
 }
 
 /// Whether the picture is complete despite the warning: some cameras write a few bytes too many.
-bool IsHarmless(tjhandle decompressor) {
+/// The library reports only its last warning, so a missing end is looked for here.
+bool IsHarmless(tjhandle decompressor, Bytes bytes) {
+  constexpr std::array<std::uint8_t, 2> kEnd = {0xff, 0xd9};
   return tjGetErrorCode(decompressor) == TJERR_WARNING &&
          std::string_view(tjGetErrorStr2(decompressor)).find("extraneous") !=
-             std::string_view::npos;
+             std::string_view::npos &&
+         !std::ranges::search(bytes, kEnd).empty();
 }
 
 absl::StatusOr<std::shared_ptr<Picture>> DecodeJpeg(Bytes bytes) {
@@ -58,7 +63,7 @@ absl::StatusOr<std::shared_ptr<Picture>> DecodeJpeg(Bytes bytes) {
   const int result =
       tjDecompress2(decompressor, bytes.data(), bytes.size(), picture->rgb.data(), width,
                     /*pitch=*/0, height, TJPF_RGB, TJFLAG_LIMITSCANS);
-  if (result == 0 || IsHarmless(decompressor)) return picture;
+  if (result == 0 || IsHarmless(decompressor, bytes)) return picture;
   return CannotBeDecoded(tjGetErrorStr2(decompressor));
 }
 

@@ -233,8 +233,8 @@ absl::StatusOr<std::int64_t> StagedLabelLearner::AdmitSample(std::span<const flo
   if (label) MILLRACE_RETURN_IF_ERROR(CheckLabel(*label, task_.task, task_.outputs));
   MILLRACE_RETURN_IF_ERROR(failure_);
   labels_->Admit(admitted_, std::move(label));
-  absl::StatusOr<std::int64_t> number =
-      run_->Admit([&] { return window_.Add(BatchOf(values, sample_shape_)[0]); });
+  const at::Tensor batch = window_.Add(BatchOf(values, sample_shape_)[0]);
+  absl::StatusOr<std::int64_t> number = run_->Admit([&] { return batch; });
   failure_ = number.status();
   MILLRACE_CHECK(!number.ok() || *number == admitted_);
   ++admitted_;

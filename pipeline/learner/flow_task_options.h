@@ -11,8 +11,8 @@ namespace millrace::pipeline {
 
 /// The network of optical flow, and how it learns. LearnerOptions has all other options.
 struct FlowTaskOptions {
-  /// One of FlowNetworkNames() (flow_networks.h), or the user's own network: a *.pt file saved by
-  /// torch.jit (open_flow_network.h).
+  /// One of FlowNetworkNames() (flow_network_names.h), or the user's own network: a *.pt file saved
+  /// by torch.jit (open_flow_network.h).
   std::string network = "flow";
   Precision precision = Precision::kFloat32;
   FlowLossOptions loss = {};

@@ -58,7 +58,7 @@ class NetworkRun {
     Phases phases;
     /// Threads inside an operation.
     int threads_per_stage = 1;
-    /// Called with the network before the engine starts. It may call StagedNetwork::Restore(). May
+    /// Called with the network before the engine starts. It may call NetworkStore::Restore(). May
     /// be empty.
     std::function<void(StagedNetwork&)> prepare = {};
     /// Called when a later phase or another plan begins, while no operation runs. May be empty.

@@ -1,5 +1,5 @@
-// A reader/writer lock for a stage's parameters and buffers, which other threads read while the
-// stage runs.
+// A lock for a stage's parameters and buffers, which other threads read while the stage runs. It
+// has one guard for updates and one for reads.
 #pragma once
 
 #include <mutex>

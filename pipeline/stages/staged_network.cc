@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/check.h"
 #include "pipeline/device/device_failure.h"
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/plan/stage_walk.h"
@@ -38,6 +39,7 @@ StagedNetwork::StagedNetwork(Options options)
               .devices = std::move(options.devices),
               .optimizer = options.optimizer,
               .learning_rates = std::move(options.learning_rates)}) {
+  MILLRACE_CHECK(loss_ != nullptr);
   Begin(std::move(options.plan), options.first_sample);
 }
 

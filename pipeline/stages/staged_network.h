@@ -96,7 +96,7 @@ class StagedNetwork {
   /// a StepError with the code of FailureOf() (device_failure.h).
   bool Run(const Step& step);
 
-  /// The learned state, to copy it at any time and to restore it. REQUIRES for Restore(): Switch()
+  /// The learned state, to copy it and to restore it. REQUIRES for Restore(): Switch()
   /// was the last call and no operation runs.
   [[nodiscard]] NetworkStore& store() { return store_; }
   [[nodiscard]] const NetworkStore& store() const { return store_; }

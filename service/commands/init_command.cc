@@ -34,7 +34,6 @@
 #include "service/config/config.h"
 #include "service/console/serve_banner.h"
 #include "service/server/camera_fit.h"
-#include "service/stream/plan_text.h"
 #include "service/terminal/cli_exit_codes.h"
 
 namespace millrace::service {
@@ -42,8 +41,8 @@ namespace {
 
 constexpr char kFooter[] = R"(
 It connects to the camera and writes a configuration of five lines. It prints the size at which
-this machine will learn the camera's motion, the plan, and the expected frame rate and delay. All
-other values are defaults, which `millrace check-config --print` shows.
+this machine will learn the camera's motion, and the expected frame rate and delay. All other
+values are defaults, which `millrace check-config --print` shows.
 share/millrace/millrace.yaml explains every key.
 
 If the camera shows no picture, it prints the cause and writes no file. Only its owner can read a
@@ -131,8 +130,7 @@ absl::Status SayWhatToExpect(const StreamConfig& stream, double frames_per_secon
       pipeline::MakeFlowLearner(stream.learner, stream.flow, [](pipeline::ModelPrediction) {}));
   const auto description = learner->description();
   std::cout << "learns    " << DescribeFlow(stream) << ", from "
-            << (weights.empty() ? "random weights" : weights) << "\nplan      "
-            << DescribePlan(*description) << " a frame, learning included\nexpect    "
+            << (weights.empty() ? "random weights" : weights) << "\nexpect    "
             << DescribeExpectation(*description, frames_per_second,
                                    stream.source.max_frames_per_second)
             << "\n";

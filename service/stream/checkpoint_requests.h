@@ -33,7 +33,7 @@ class CheckpointRequests {
   /// `stream` is for the log.
   explicit CheckpointRequests(std::string stream) : stream_(std::move(stream)) {}
 
-  /// CheckpointOptions::on_write.
+  /// LearnerHooks::on_write.
   void OnWritten(const pipeline::CheckpointWritten& written) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Requests a checkpoint from `learner`. Calls `done` with the result: UNAVAILABLE if too many

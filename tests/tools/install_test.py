@@ -60,6 +60,7 @@ class InstallTest(unittest.TestCase):
         text = (self.tree / "share/millrace/millrace.yaml").read_text()
         self.assertIn("weights: weights/flow-start.safetensors", text)
         self.assertTrue((self.tree / "share/millrace/weights/flow-start.safetensors").exists())
+        self.assertIn("Dan Vanderkam", (self.tree / "share/doc/millrace/dygraphs-copyright").read_text())
         checked = self.run_program("check-config", str(self.tree / "share/millrace/millrace.yaml"))
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 

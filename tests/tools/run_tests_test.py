@@ -196,7 +196,8 @@ set_tests_properties(e2e.rtsp PROPERTIES ENVIRONMENT "MILLRACE_PROGRAM={self.bui
 
     def test_a_variable_of_a_test_runs_everything(self):
         self.ran()
-        self.assertEqual(self.ran(MILLRACE_TEST_KILLS="40"), ["plan", "rtsp", "uses"])
+        for variable in ("MILLRACE_TEST_KILLS", "GTEST_FILTER", "LD_PRELOAD", "ASAN_OPTIONS"):
+            self.assertEqual(self.ran(**{variable: ""}), ["plan", "rtsp", "uses"], variable)
         self.assertEqual(self.ran(), [])
 
     def test_a_failing_test_runs_again_also_after_a_second_try(self):
@@ -205,6 +206,22 @@ set_tests_properties(e2e.rtsp PROPERTIES ENVIRONMENT "MILLRACE_PROGRAM={self.bui
         self.assertEqual(self.run.returncode, 0, self.run.stdout)
         self.assertEqual(self.ran(), ["shaky"])
         self.assertNotEqual(self.run.returncode, 0)
+
+    def test_a_failure_of_a_test_that_passed_before_is_remembered(self):
+        fails = self.root / "fails"
+        self.program("shaky_test", f"echo x >>{self.root}/runs-shaky; [ ! -e {fails} ]")
+        self.tests = f"add_test(shaky.shard_1 {self.built}/shaky_test)\n"
+        self.ran()
+        fails.touch()
+        self.assertEqual(self.ran(), [])
+        self.assertEqual(self.ran("--all"), ["shaky"])
+        fails.unlink()
+        self.assertEqual(self.ran(), ["shaky"])
+
+    def test_a_program_that_is_not_built_is_named(self):
+        self.tests += "add_test(missing.shard_1 missing_test)\n"
+        self.assertEqual(self.ran(), ["plan", "rtsp", "uses"])
+        self.assertIn("missing", self.run.stdout + self.run.stderr)
 
     def test_a_test_that_skips_itself_runs_again(self):
         self.tests += f"""

@@ -87,7 +87,7 @@ step_prometheus() {
 # The tests that the gate's `make test` leaves out.
 step_slow() {
   tools/build release --tests
-  tools/run-tests release --second-try -L '^slow$'
+  tools/run-tests release --all --second-try -L '^slow$'
 }
 
 step_chaos() { tools/chaos 10; }
@@ -101,7 +101,7 @@ step_hostile() {
 # Within a budget the first failure ends a step, so that the failure is not lost when the time runs out.
 test_with() { # PRESET
   tools/build "$1" --tests
-  tools/run-tests "$1" --quick ${CHECK_BUDGET_S:+--stop-on-failure}
+  tools/run-tests "$1" --quick --all ${CHECK_BUDGET_S:+--stop-on-failure}
 }
 
 step_tsan() { test_with tsan; }

@@ -2,12 +2,13 @@
 """Remembers the tests of a preset that passed, by their inputs. Called by tools/run-tests.
 
     tools/lib/test_stamps.py known BUILT            prints the tests that passed before with the same inputs
-    tools/lib/test_stamps.py passed BUILT JUNIT     remembers those that passed in the run that `known` began
+    tools/lib/test_stamps.py passed BUILT JUNIT     remembers those that passed in the run that `known` began, and
+                                                    forgets those that failed
 
 Both read the list of tests from standard input, as `ctest --show-only=json-v1` prints it. A stamp is an empty file in
 BUILT/test-stamps whose name is a checksum of all inputs of a test:
 
-- its command, its properties, the user, and all variables of the environment that begin with MILLRACE_;
+- its command, its properties, the machine, the user, and the variables of the environment that programs of tests read;
 - the programs, files and folders of its command, of its environment and of its programs' compile definitions;
 - a Python test: all files of the checkout but C++, whose inputs are the programs; a test of tools/: all files;
 - the versions of Debian's packages, the stamps of set-up, the presets and the shared libraries of BUILT.
@@ -30,6 +31,7 @@ from collections.abc import Iterator
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CPP = {".cc", ".h", ".cu"}
 DEBIAN = pathlib.Path("/var/lib/dpkg/status")
+VARIABLES = re.compile("(MILLRACE|GTEST|LD|OMP|MKL)_.*|.*_OPTIONS")
 
 
 class Unknown(Exception):
@@ -48,10 +50,11 @@ def files_below(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def files_of_checkout() -> list[pathlib.Path]:
-    run = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
-                         capture_output=True, text=True, check=False)
-    if run.returncode != 0:
-        raise Unknown
+    try:
+        run = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                             capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Unknown from error
     return sorted(ROOT / name for name in set(run.stdout.split("\0")) if name)
 
 
@@ -74,15 +77,15 @@ class Inputs:
         self._definitions = definitions_by_program(built)
         if re.search(r"^MILLRACE_LIBTORCH:\w+=.", (built / "CMakeCache.txt").read_text(), re.MULTILINE):
             raise Unknown
-        variables = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("MILLRACE_"))
+        variables = sorted(f"{name}={value}" for name, value in os.environ.items() if VARIABLES.fullmatch(name))
         files = [DEBIAN, ROOT / "CMakePresets.json", ROOT / "tools/lsan.supp", ROOT / "tools/run-tests",
                  *files_below(ROOT / ".deps/stamps"), *files_below(built / "lib")]
-        self._common = [str(os.getuid()), *variables, self._digest_of_all(tuple(files))]
+        self._common = [*os.uname(), str(os.cpu_count()), str(os.getuid()), *variables, self._digest_of_all(tuple(files))]
 
     def key(self, test: dict) -> str:
         """A checksum of all inputs. Raises Unknown."""
         properties = {each["name"]: each["value"] for each in test["properties"]}
-        if "gpu" in properties.get("LABELS", []):
+        if "gpu" in properties.get("LABELS", []) or "command" not in test:  # ctest knows no command of what is not built.
             raise Unknown
         digests: dict[pathlib.Path, str] = {}
         for word in test["command"] + [each.partition("=")[2] for each in properties.get("ENVIRONMENT", [])]:
@@ -153,7 +156,9 @@ def main(what: str, built: pathlib.Path, tests: list[dict], junit: str = "") -> 
     before = json.loads(begun.read_text())
     for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase"):
         key = keys.get(case.attrib["name"])
-        if case.attrib["status"] == "run" and key and key == before.get(case.attrib["name"]):
+        if case.attrib["status"] == "fail" and key:
+            (stamps / key).unlink(missing_ok=True)
+        elif case.attrib["status"] == "run" and key and key == before.get(case.attrib["name"]):
             (stamps / key).touch()
 
 

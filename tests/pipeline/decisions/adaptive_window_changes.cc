@@ -6,7 +6,7 @@
 #include "pipeline/decisions/adaptive_window.h"
 
 int main() {
-  millrace::pipeline::AdaptiveWindow window({});
+  millrace::pipeline::AdaptiveWindow window;
   std::int64_t count = 0;
   for (double value = 0; std::cin >> value;) {
     ++count;

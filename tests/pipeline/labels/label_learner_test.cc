@@ -30,13 +30,14 @@ std::vector<std::uint8_t> PictureOf(int number) {
 }
 
 LabelOptions SmallStream() {
-  return {.learner = {.width = kWidth,
-                      .height = kHeight,
-                      .schedule = "partime",
-                      .stages = 2,
-                      .cuts = {1},
-                      .optimizer = {.learning_rate = 0.01}},
-          .task = {.layers = 3, .width = 8, .outputs = 3, .window = 4}};
+  return {
+      .learner = {.width = kWidth,
+                  .height = kHeight,
+                  .schedule = "partime",
+                  .stages = 2,
+                  .cuts = {1},
+                  .optimizer = {.learning_rate = 0.01}},
+      .task = {.layers = 3, .width = 8, .outputs = 3, .window = 4, .divergence = kLabelDivergence}};
 }
 
 /// All values of a prediction, bit for bit.

@@ -130,6 +130,7 @@ TEST(LabelSafetyTest, WeightsThatGoWrongAreGivenUpForTheLastGoodOnes) {
       EXPECT_EQ(predicted.size(), 201U) << "none is lost";
       EXPECT_NEAR(predicted[99].outputs->at(0), 1, 1);
       for (const ModelPrediction& made : predicted) {
+        EXPECT_TRUE(made.has_loss());
         EXPECT_EQ(made.finite, std::isfinite(made.outputs->at(0)) && std::isfinite(made.loss));
       }
       return predicted.back();

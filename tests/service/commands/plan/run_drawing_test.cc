@@ -89,7 +89,8 @@ TEST_P(RunDrawing, PictureHasARowForEach) {
 }
 
 // Two plans in turn, the first of them with shifts; backwards of whole mini-batches.
-INSTANTIATE_TEST_SUITE_P(ShiftsAndMiniBatches, RunDrawing, ::testing::Values("hybrid", "timeprest"),
+INSTANTIATE_TEST_SUITE_P(ShiftsAndMiniBatches, RunDrawing,
+                         ::testing::Values("hybrid", "interleaved", "timeprest"),
                          [](const auto& test) { return test.param; });
 
 TEST(RunDrawingTest, SaysHowManyOperationsAreLeftOut) {
