@@ -24,6 +24,7 @@ class CiRunTest(unittest.TestCase):
         self.root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="millrace-ci.")))
         for part in ("tools", ".ci"):
             shutil.copytree(SOURCE / part, self.root / part)
+        shutil.copy(SOURCE / "Makefile", self.root)
         (self.root / "tools/lib/check_steps.sh").write_text(STEPS)
         for name in ("setup", "build", "run-tests"):
             (self.root / "tools" / name).write_text(FAKE)
@@ -52,7 +53,7 @@ class CiRunTest(unittest.TestCase):
 
     def test_a_failing_test_ends_the_run_with_the_table(self):
         run = self.run_all("run-tests release --quick --second-try")
-        self.assertEqual(run.returncode, 1)
+        self.assertNotEqual(run.returncode, 0)
         self.assertEqual(self.table(run), ["step seconds", "set-up passed", "build passed", "tests FAILED", "all"])
         self.assertEqual(self.calls()[-1], "run-tests release --quick --second-try")
 
