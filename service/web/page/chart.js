@@ -48,7 +48,8 @@ function rangeOf(points, now) {
   const settled = points.filter(({second}) => second >= points[0].second + kSettledSeconds);
   const shares = (settled.length ? settled : points).map(({recent}) => recent).concat(now ?? []);
   const low = Math.max(kLowest, Math.min(-0.1, Math.floor(Math.min(...shares, 0) * 10) / 10));
-  return [low, Math.max(0.4, Math.ceil(Math.max(...shares, 0) * 10 + 0.5) / 10)];
+  // Room below, where the label of the lowest share would touch those of the time.
+  return [low - 0.04, Math.max(0.4, Math.ceil(Math.max(...shares, 0) * 10 + 0.5) / 10)];
 }
 
 export class Chart {
