@@ -165,6 +165,7 @@ absl::StatusOr<SourceFacts> LookAt(const SourceRequest& request, SourceKind kind
       return LookAt(std::move(pipeline), request);
     }
     case SourceKind::kTestPicture:
+      MILLRACE_RETURN_IF_ERROR(TestPicturePipeline(request).status());
       return SourceFacts{
           .picture = kTestPicture,
           .sent = kTestPicture,

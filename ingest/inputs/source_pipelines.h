@@ -15,6 +15,9 @@ namespace millrace::ingest {
 /// INVALID_ARGUMENT if the URI names no device. A missing device fails when the pipeline is built.
 [[nodiscard]] absl::StatusOr<PipelineOptions> V4l2Pipeline(const SourceRequest& request);
 
+/// INVALID_ARGUMENT, with the known patterns, if the URI names an unknown test pattern.
+[[nodiscard]] absl::StatusOr<PipelineOptions> TestPicturePipeline(const SourceRequest& request);
+
 /// The pipeline of the video at `path`.
 [[nodiscard]] PipelineOptions FilePipeline(const std::string& path, const SourceOptions& options);
 

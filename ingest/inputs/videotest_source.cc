@@ -3,9 +3,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status.h"
 #include "ingest/gst/gst_error.h"
 #include "ingest/gst/gst_handles.h"
 #include "ingest/inputs/camera_source.h"
+#include "ingest/inputs/source_pipelines.h"
 
 namespace millrace::ingest {
 namespace {
@@ -32,18 +34,22 @@ absl::Status CheckPattern(const std::string& pattern, const std::string& shown) 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Source>> OpenTestPicture(const SourceRequest& request) {
+absl::StatusOr<PipelineOptions> TestPicturePipeline(const SourceRequest& request) {
   const std::string pattern = request.uri.rest.empty() ? "smpte" : request.uri.rest;
   InitializeGStreamer();
-  if (absl::Status checked = CheckPattern(pattern, request.shown); !checked.ok()) return checked;
+  MILLRACE_RETURN_IF_ERROR(CheckPattern(pattern, request.shown));
   const SourceOptions& options = request.options;
-  PipelineOptions pipeline{
+  return PipelineOptions{
       .head = absl::StrCat("videotestsrc name=source is-live=true pattern=", pattern,
                            " ! capsfilter caps=video/x-raw,width=", options.width, ",height=",
                            options.height, ",framerate=", options.test_frames_per_second, "/1"),
       .configure = nullptr,
       .width = options.width,
       .height = options.height};
+}
+
+absl::StatusOr<std::unique_ptr<Source>> OpenTestPicture(const SourceRequest& request) {
+  MILLRACE_ASSIGN_OR_RETURN(PipelineOptions pipeline, TestPicturePipeline(request));
   return OpenCamera(request, std::move(pipeline));
 }
 

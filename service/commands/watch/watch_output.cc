@@ -72,9 +72,10 @@ absl::Status WhyNotWritten(int error) {
 
 std::string WatchLine(const v1::SubscribeResponse& response) {
   const v1::Prediction& prediction = response.prediction();
-  std::string line = absl::StrFormat("%s  frame %d  delay %.0f ms (%d frames)", prediction.stream(),
+  std::string line = absl::StrFormat("%s  frame %d  delay %.0f ms (%d %s)", prediction.stream(),
                                      prediction.frame_number(), Milliseconds(prediction.delay()),
-                                     prediction.delay_frames());
+                                     prediction.delay_frames(),
+                                     prediction.delay_frames() == 1 ? "frame" : "frames");
   if (prediction.has_best_class()) absl::StrAppend(&line, "  class ", ClassOf(prediction));
   if (HasLoss(prediction)) {
     absl::StrAppendFormat(&line, "  loss %.4f", prediction.loss());

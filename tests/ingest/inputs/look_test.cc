@@ -96,6 +96,7 @@ TEST(LookTest, SaysWhyThereIsNothingToSeeAndNoPassword) {
       {"missing.mp4", absl::StatusCode::kNotFound, "no such file"},
       {pipe, absl::StatusCode::kInvalidArgument, "it is a pipe"},
       {images, absl::StatusCode::kFailedPrecondition, "0.png: it cannot be read: it is a pipe"},
+      {"test:nosuch", absl::StatusCode::kInvalidArgument, "unknown test pattern; known are smpte"},
       {"gopher://x", absl::StatusCode::kInvalidArgument, "unknown scheme"},
       {"v4l2:/dev/no-such-camera", absl::StatusCode::kNotFound, "/dev/no-such-camera"},
   };
