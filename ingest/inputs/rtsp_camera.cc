@@ -72,7 +72,7 @@ absl::Status SetLogin(const Login& login, const CameraUri& camera, GstElement& s
 
 std::string WhatIsWrong(GTlsCertificateFlags errors) {
   static constexpr std::pair<GTlsCertificateFlags, std::string_view> kTexts[] = {
-      {G_TLS_CERTIFICATE_UNKNOWN_CA, "nobody who is trusted here has signed it"},
+      {G_TLS_CERTIFICATE_UNKNOWN_CA, "no authority that this machine trusts has signed it"},
       {G_TLS_CERTIFICATE_BAD_IDENTITY, "it is another host's"},
       {G_TLS_CERTIFICATE_NOT_ACTIVATED, "it is not valid yet"},
       {G_TLS_CERTIFICATE_EXPIRED, "it has expired"},

@@ -72,15 +72,15 @@ absl::Status CheckTask(const CheckpointFacts& facts, const std::string& folder,
   if (facts.task.empty() || facts.task == task) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the checkpoint ", folder, " was learned for ", facts.task, " where this is ",
-                   task, "; configure that again, or another folder to start anew"));
+                   task, "; configure that again, or another folder to start from the beginning"));
 }
 
 absl::Status CheckSeed(const CheckpointFacts& facts, const std::string& folder,
                        std::uint64_t seed) {
   if (!facts.seed || *facts.seed == seed) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the checkpoint ", folder, " was begun with seed ", *facts.seed, " where ", seed,
-                   " is configured; configure that again, or another folder to start anew"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the checkpoint ", folder, " was begun with seed ", *facts.seed, " where ", seed,
+      " is configured; configure that again, or another folder to start from the beginning"));
 }
 
 }  // namespace millrace::pipeline

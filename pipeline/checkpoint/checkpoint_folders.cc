@@ -149,7 +149,7 @@ absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const Stage
   const std::string path = absl::StrCat(folder, "/", expected.name);
   if (expected.bytes > kMaxStageBytes) {
     return absl::DataLossError(absl::StrCat("the manifest says that ", path, " has ",
-                                            expected.bytes, " bytes: no stage has so many"));
+                                            expected.bytes, " bytes, more than a stage may have"));
   }
   if (!MayExist(path)) return absl::DataLossError(absl::StrCat(path, " is missing"));
   const absl::StatusOr<RegularFile> file = RegularFile::Open(path);

@@ -74,7 +74,7 @@ absl::StatusOr<FileOfPair> ForPairs(const Files& pictures, const std::string& fo
   if (files.size() != of_pair.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         folder, " has ", Plural(files.size(), "file"), " for ", Plural(of_pair.size(), "pair"),
-        " of pictures, and none has the name of a picture. Give one for each pair, or name "
+        " of pictures, and no file has the name of a picture. Give one for each pair, or name "
         "each as the first picture of its pair"));
   }
   for (std::size_t i = 0; i < of_pair.size(); ++i) of_pair[i] = files[i];

@@ -31,7 +31,7 @@ absl::Status LateLabels::Add(std::int64_t number, SampleLabel label) {
     const bool none = admitted_ == options_.first;
     return absl::NotFoundError(
         absl::StrCat("there is no sample ", number, "; ",
-                     none ? "none has come in yet"
+                     none ? "no sample has come in yet"
                           : absl::StrCat(options_.first, " to ", admitted_ - 1, " have come in")));
   }
   if (number + options_.window <= next_step_) {

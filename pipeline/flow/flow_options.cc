@@ -42,7 +42,7 @@ absl::Status CheckLocal(const LearnerOptions& options, const std::string& networ
                         const std::vector<int>& level_begins) {
   if (level_begins.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "schedule local needs a network of which every stage makes a flow: levels, not ", network));
+        "schedule local needs a network whose stages all make a flow: levels, not ", network));
   }
   const int most = static_cast<int>(level_begins.size()) + 1;
   if (options.stages < 1 || options.stages > most) {

@@ -208,9 +208,9 @@ absl::Status Checkpoints::WriteInto(const std::string& folder, const Checkpoint&
 absl::StatusOr<Checkpoint> Checkpoints::ReadOne(const std::string& folder) const {
   MILLRACE_ASSIGN_OR_RETURN(const CheckpointManifest manifest, ReadManifest(folder));
   if (const std::string difference = DifferenceOf(manifest.network, layers_); !difference.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the checkpoint ", folder, " is of another network: ", difference,
-                     "; configure that network again, or another folder to start anew"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the checkpoint ", folder, " is of another network: ", difference,
+        "; configure that network again, or another folder to start from the beginning"));
   }
   Checkpoint checkpoint{.network = {.sample = manifest.sample, .layers = {}},
                         .cuts = {},

@@ -86,10 +86,9 @@ absl::StatusOr<Role> Admission::RoleOf(const CallFacts& call) const {
   const std::optional<Role> role = tokens_->RoleOf(said.substr(kScheme.size()));
   if (role) return *role;
   // This warning makes a brute-force attempt visible. The log sums up repeats.
-  spdlog::warn("a call with a token that is none of this server's was refused; it came from {}",
-               AddressOf(call.peer));
+  spdlog::warn("a call with an unknown token was refused; it came from {}", AddressOf(call.peer));
   return absl::UnauthenticatedError(
-      "the token is none of this server's: ask whoever runs it for one (listen.tokens_file)");
+      "this server does not know the token: ask its owner for one (listen.tokens_file)");
 }
 
 }  // namespace millrace::service

@@ -52,7 +52,7 @@ absl::StatusOr<HealthListResponse> HealthService::All() const {
   if (all.size() > kMaxListed) {
     return absl::ResourceExhaustedError(absl::StrCat("there are ", all.size(),
                                                      " services, and List tells of ", kMaxListed,
-                                                     " at most; Check those that you know"));
+                                                     " at most; Check the services that you know"));
   }
   HealthListResponse response;
   for (const auto& [name, serving] : all) {

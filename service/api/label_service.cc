@@ -20,9 +20,8 @@ absl::StatusOr<v1::AddLabelsResponse> Add(const StreamRegistry& streams,
   CameraStream* const stream = served->stream.get();
   MILLRACE_RETURN_IF_ERROR(stream->TakesLabels());
   if (request.labels_size() > kMaxLabels) {
-    return InvalidFields(
-        {{"labels", absl::StrCat("has ", request.labels_size(), "; send at most ", kMaxLabels,
-                                 " at once. None of these was taken")}});
+    return InvalidFields({{"labels", absl::StrCat("has ", request.labels_size(), "; send at most ",
+                                                  kMaxLabels, " at once. No label was taken")}});
   }
   v1::AddLabelsResponse response;
   for (const v1::FrameLabel& label : request.labels()) {

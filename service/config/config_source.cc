@@ -154,7 +154,7 @@ constexpr ConfigKey kSourceKeys[] = {
      "The wait before it reconnects: first the shorter one, then twice as long after each failed "
      "try, up to the longer one. The server never gives up."},
     {"user", TextType{}, Member([](auto& t) -> auto& { return Camera(t).login.user; }),
-     "The login, if the URI has none. The server reads the password from the file, or the "
+     "The login, if it is not in the URI. The server reads the password from the file, or the "
      "environment variable, for each connection, and never shows it. The URI may also have only "
      "the user: rtsp://USER@HOST/PATH."},
     {"password_file", PathType{},

@@ -14,7 +14,7 @@ LogCounts& LogCounts::OfProcess() {
 prometheus::MetricFamily LogMessagesFamily(const LogCounts& counts) {
   using spdlog::level::level_enum;
   MetricBuilder family("millrace_log_messages_total",
-                       "Messages for the log, with those that it only counted as repeats.",
+                       "Messages for the log, including repeats that it only counted.",
                        prometheus::MetricType::Counter);
   for (const level_enum level : {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
                                  spdlog::level::err, spdlog::level::critical}) {

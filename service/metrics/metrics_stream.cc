@@ -237,7 +237,7 @@ void AppendLearning(const StreamReadings& readings, Families& families) {
   families.push_back(
       Counted("millrace_pipeline_drifts_total",
               "Times that the loss, relative to that of no motion, rose for good: the camera shows "
-              "something else than before. Of labels, the loss of those that are new.",
+              "something else than before. For labels: the loss of new labels.",
               readings, [](const auto& r) { return r.snapshot.learning.drifts; }));
   families.push_back(
       PerStream("millrace_pipeline_checkpoint_timestamp_seconds",

@@ -29,7 +29,7 @@ pipeline::RatePlan PlanOf(const StreamReading& reading) {
 
 constexpr const char* kReplansHelp =
     "How often it was planned again because stages took another time than planned (schedule auto), "
-    "by what came of it: switched to other cuts or orders, or kept those that it had.";
+    "by result: switched to other cuts or orders, or kept the plan.";
 
 constexpr std::array kTotals = {
     Total{
@@ -69,7 +69,7 @@ constexpr std::array kTotals = {
           return static_cast<double>(r.snapshot.learning.checkpoints.failed);
         }},
     Total{"millrace_pipeline_checkpoint_writing_seconds_total",
-          "Time that checkpoints took to be written, those that failed too. Stages do not wait.",
+          "Time that checkpoints took to be written, failed ones included. Stages do not wait.",
           [](const StreamReading& r) {
             const auto writing = r.snapshot.learning.checkpoints.writing;
             return std::chrono::duration<double>(writing).count();

@@ -46,11 +46,11 @@ absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& conf
   }
   std::vector<std::string> names;
   for (const pipeline::CheckpointInfo& info : all) names.push_back(info.name);
-  return WithReason(
-      "CHECKPOINT_NOT_FOUND", {{"stream", config.name}, {"name", name}},
-      absl::NotFoundError(absl::StrCat(
-          "stream '", config.name, "' has no checkpoint '", name, "'; ",
-          all.empty() ? "there is none yet" : absl::StrCat("there are ", ShortList(names)))));
+  return WithReason("CHECKPOINT_NOT_FOUND", {{"stream", config.name}, {"name", name}},
+                    absl::NotFoundError(
+                        absl::StrCat("stream '", config.name, "' has no checkpoint '", name, "'; ",
+                                     all.empty() ? "it keeps no checkpoint yet"
+                                                 : absl::StrCat("there are ", ShortList(names)))));
 }
 
 }  // namespace millrace::service

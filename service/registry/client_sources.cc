@@ -23,12 +23,12 @@ namespace {
 using nlohmann::json;
 
 absl::Status Forbidden(const std::string& what, const std::string& key) {
-  return WithReason("SOURCE_NOT_ALLOWED", {{"key", key}},
-                    absl::PermissionDeniedError(
-                        absl::StrCat(what,
-                                     " is not taken from clients; whoever runs the server can "
-                                     "allow it by ",
-                                     key, " in its configuration")));
+  return WithReason(
+      "SOURCE_NOT_ALLOWED", {{"key", key}},
+      absl::PermissionDeniedError(absl::StrCat(what,
+                                               " is not taken from clients; the server's owner can "
+                                               "allow it by ",
+                                               key, " in its configuration")));
 }
 
 /// The destination of a URI.

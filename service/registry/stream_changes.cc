@@ -43,7 +43,7 @@ void EndForChange(CameraStream& stream) {
   stream.ring().EndWith(
       WithReason("STREAM_CHANGED", {{"stream", name}},
                  absl::UnavailableError(absl::StrCat(
-                     "stream '", name, "' is made anew by a change; subscribe again"))));
+                     "stream '", name, "' restarts because of a change; subscribe again"))));
   stream.Stop();
 }
 

@@ -26,7 +26,7 @@ constexpr std::array<Instead, 6> kInsteads = {{
      "millrace.v1.StreamService/GetStream, and of /metrics"},
     {"RepositoryIndex",
      "there is no repository of models: millrace.v1.StreamService/ListStreams has the camera "
-     "streams, each of which is a model of that name"},
+     "streams; each is a model of that name"},
     {"RepositoryModel",
      "there is no repository of models: millrace.v1.StreamService/CreateStream and DeleteStream "
      "add and remove camera streams"},

@@ -162,7 +162,7 @@ void ConfigReload::ChangeStreams(const Config& next, ReloadOutcome& outcome) {
       continue;
     }
     if (deleted) {
-      spdlog::warn("stream '{}': a client has deleted it; it is made anew, as the file says now",
+      spdlog::warn("stream '{}': a client has deleted it; it starts again, as the file says now",
                    before.name);
       status = options_.changes->Create(*stream).status();
     }

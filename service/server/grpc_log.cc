@@ -41,7 +41,7 @@ constexpr Reason kReasons[] = {
     {"peer did not return a certificate",
      "it shows no certificate, and listen.tls.client_ca wants one"},
     {"certificate verify failed",
-     "none of those in listen.tls.client_ca has signed its certificate, or that has expired"},
+     "no authority in listen.tls.client_ca has signed its certificate, or it has expired"},
     {"alert unknown ca", "it does not trust listen.tls.certificate"},
     {"alert bad certificate", "it does not trust listen.tls.certificate"},
     {"alert certificate unknown", "it does not trust listen.tls.certificate"},

@@ -238,16 +238,16 @@ void Serve::FitToItsCamera(const std::string& name) {
                                     .frames_per_second = source.camera_frames_per_second});
     if (!config) return config;
     const LogAbout about(name);
-    spdlog::info("stream '{}': its camera shows {}x{}: it is made anew for {}x{}", name,
-                 picture.width, picture.height, config->learner.width, config->learner.height);
+    spdlog::info("stream '{}': its camera shows {}x{}: it restarts for {}x{}", name, picture.width,
+                 picture.height, config->learner.width, config->learner.height);
     return config;
   };
   const absl::Status made =
-      Caught([&] { return changes_.MakeAnew(name, fitted); }, "making a stream anew");
+      Caught([&] { return changes_.MakeAnew(name, fitted); }, "restarting a stream");
   if (made.ok() || StopRequested()) return;
   const LogAbout about(name);
   spdlog::error(
-      "stream '{}' could not be made anew for its camera, and keeps the shape that was "
+      "stream '{}' could not restart for its camera, and keeps the shape that was "
       "assumed; set model.input, or start the server again: {}",
       name, std::string(made.message()));
 }

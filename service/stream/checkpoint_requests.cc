@@ -58,7 +58,7 @@ void CheckpointRequests::Ask(pipeline::Learner& learner, const std::stop_token& 
   if (const auto known = Begin(*wait, *number)) return End(wait.get(), *known);
   // Runs at once if `stop` is already requested.
   wait->on_stop.emplace(stop, [this, wait = wait.get()] {
-    End(wait, absl::CancelledError("nobody waits for the checkpoint"));
+    End(wait, absl::CancelledError("no client waits for the checkpoint"));
   });
 }
 

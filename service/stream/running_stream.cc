@@ -103,10 +103,9 @@ absl::StatusOr<std::unique_ptr<ingest::Source>> RunningStream::OpenSource(
 
 void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
   const LogAbout about(options_.config.name);
-  const std::string begins =
-      resumption.checkpoint.empty()
-          ? absl::StrCat("begins anew, from ", DescribeOrigin(options_.config))
-          : absl::StrCat("goes on from ", NameOf(resumption.checkpoint));
+  const std::string begins = resumption.checkpoint.empty()
+                                 ? absl::StrCat("starts from ", DescribeOrigin(options_.config))
+                                 : absl::StrCat("resumes from ", NameOf(resumption.checkpoint));
   if (!resumption.refused.empty()) {  // One line, because the log merges repeated lines.
     spdlog::warn("stream '{}': {}; the model {}", options_.config.name,
                  absl::StrJoin(resumption.refused, "; ",
@@ -317,7 +316,7 @@ void RunningStream::LogRollBacks() {
   const LogAbout about(options_.config.name);
   const std::string advice = RateAdvice(learner_->learning_rate());
   spdlog::warn(
-      "stream '{}': the weights had gone wrong; it goes on from the last that were good, "
+      "stream '{}': the weights had gone wrong; it resumes from the last good weights, "
       "with {:.3g} of the learning rate{}{}",
       options_.config.name, learning.rate_scale, advice.empty() ? "" : "; ", advice);
 }

@@ -69,7 +69,7 @@ std::vector<LossPoint> HistoryFor(const HttpRequest& request, const ServedStream
 /// one, would help.
 nlohmann::json ControlJson(const PageControl* control, const HttpRequest& request) {
   const absl::Status may = control == nullptr
-                               ? absl::PermissionDeniedError("nobody may control here")
+                               ? absl::PermissionDeniedError("no client may control here")
                                : control->Admit(request);
   return {{"may", may.ok()},
           {"needs_token", absl::IsUnauthenticated(may)},

@@ -105,12 +105,13 @@ absl::Status PageControl::AdmitOrigin(const HttpRequest& request) const {
 
 absl::Status PageControl::AdmitPage(const HttpRequest& request) const {
   if (off_) {
-    return absl::PermissionDeniedError("listen.control is off: nobody may use the page's buttons");
+    return absl::PermissionDeniedError(
+        "listen.control is off: no client may use the page's buttons");
   }
   MILLRACE_RETURN_IF_ERROR(AdmitOrigin(request));
   if (wants_certificates_) {
     return absl::PermissionDeniedError(
-        "this server wants certificates of its clients, and a page has none: use gRPC");
+        "this server wants certificates of its clients, and a page has no certificate: use gRPC");
   }
   if ((wants_tokens_ || speaks_tls_) && !IsLoopback(request.remote_address)) {
     return absl::PermissionDeniedError(

@@ -172,10 +172,10 @@ absl::Status SetSubscription(const std::string& name, const InferParameter& valu
     request.mutable_resume()->set_sequence(static_cast<std::uint64_t>(value.int64_param()));
     return absl::OkStatus();
   }
-  return Wrong(
-      absl::StrCat("parameters[\"", name, "\"]"),
-      "is none of: policy (\"LATEST\", \"DROP_OLDEST\" or \"LOSSLESS\"), depth (a number), "
-      "run_id (a text), sequence (a number)");
+  return Wrong(absl::StrCat("parameters[\"", name, "\"]"),
+               "is unknown; known here: policy (\"LATEST\", \"DROP_OLDEST\" or \"LOSSLESS\"), "
+               "depth (a number), "
+               "run_id (a text), sequence (a number)");
 }
 
 }  // namespace

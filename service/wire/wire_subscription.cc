@@ -18,7 +18,8 @@ constexpr int kMaxDepth = 256;
 absl::Status OutOfRange(const std::string& why, const ServedStream& served) {
   return WithReason(
       "RESUME_POINT_GONE", {{"run_id", served.run_id}},
-      absl::OutOfRangeError(absl::StrCat(why, "; subscribe anew, to what comes next")));
+      absl::OutOfRangeError(
+          absl::StrCat(why, "; subscribe again without a resume point, for the next predictions")));
 }
 
 /// The largest depth of a reader: predictions with flow or outputs, and pictures, in
@@ -34,7 +35,7 @@ int MaxDepthFor(const ServedStream& served) {
 absl::StatusOr<PredictionRing::Cursor> CursorOf(const v1::ResumePoint& resume,
                                                 const ServedStream& served) {
   if (resume.run_id() != served.run_id) {
-    return OutOfRange(absl::StrCat("the stream has begun anew since run '", resume.run_id(), "'"),
+    return OutOfRange(absl::StrCat("the stream has restarted since run '", resume.run_id(), "'"),
                       served);
   }
   if (resume.sequence() > served.stream->ring().Begin()) {

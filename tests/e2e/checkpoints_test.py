@@ -83,7 +83,7 @@ class CheckpointsTest(unittest.TestCase):
         file = damage(newest)
         self.assertEqual(self.resumes_after(), int(before.name.removeprefix("checkpoint-")) + 1)
         self.assertRegex(self.log, rf"warn.* stream 'street': {newest.name} is damaged \({file} .*; "
-                                   rf"the model goes on from {before.name}\n")
+                                   rf"the model resumes from {before.name}\n")
 
     def test_where_none_is_whole_the_model_begins_anew_and_they_are_kept(self):
         self.learn(how_many=2)
@@ -94,7 +94,7 @@ class CheckpointsTest(unittest.TestCase):
         (aside,) = self.stream.glob("damaged-*")
         said = "; ".join(rf"{checkpoint.name} is damaged \([^;]*\)" for checkpoint in reversed(damaged))
         self.assertRegex(self.log, rf"warn.* stream 'street': {said}; set aside in {aside}; "
-                                   r"the model begins anew, from /.*/flow-start.safetensors\n")
+                                   r"the model starts from /.*/flow-start.safetensors\n")
         self.learn(how_many=4)
         self.assertEqual(sorted(path.name for path in aside.iterdir()), [path.name for path in damaged])
 

@@ -173,7 +173,7 @@ class AwayAtTheStartTest(unittest.TestCase):
                 self.assertAlmostEqual(seen.view.scale, 2)
                 said = "".join(server.output)
         self.assertIn("a camera of 16:9 and 25 frames a second is assumed", said)
-        self.assertIn("it is made anew for 320x240", said)
+        self.assertIn("it restarts for 320x240", said)
 
 
 if __name__ == "__main__":

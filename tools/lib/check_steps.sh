@@ -37,8 +37,11 @@ step_spelling() {
     xargs -r "$venv_bin/codespell" --ignore-words tools/codespell-words.txt
 }
 
-# The wording of documentation and of headers' comments, by the rules of tools/words.
-step_words() { "$venv_bin/python" tools/check-words; }
+# The wording of documentation, of headers' comments, and of messages and help, by the rules of tools/words.
+step_words() {
+  "$venv_bin/python" tools/check-words
+  "$venv_bin/python" tools/check-words --messages
+}
 
 # Which folders include which, and the picture of them in docs/architecture.md.
 step_layers() { tools/rooms --check; }

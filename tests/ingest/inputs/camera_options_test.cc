@@ -130,8 +130,9 @@ TEST_F(OverTls, OnlyACameraThatIsTrustedIsWatched) {
                        .camera = {.transport = Transport::kAuto, .tls = {.verify = false}}}),
               HasSubstr("by no transport that source.transport allows"))
       << "pictures would come unencrypted";
-  EXPECT_THAT(WhyLost({.uri = camera.url()}),
-              HasSubstr("certificate is refused: nobody who is trusted here has signed it"));
+  EXPECT_THAT(
+      WhyLost({.uri = camera.url()}),
+      HasSubstr("certificate is refused: no authority that this machine trusts has signed it"));
 }
 
 // As with a password's file.

@@ -56,7 +56,7 @@ TEST_F(LateLabelsTest, LabelThatCameWithItsSampleCountsFromItsOwnStep) {
 TEST(LateLabelsFromTest, SamplesCountFromWhereItGoesOn) {
   LateLabels labels({.window = 4, .in_flight = 2, .first = 25});
   EXPECT_EQ(std::string(labels.Add(25, Class(0)).message()),
-            "there is no sample 25; none has come in yet");
+            "there is no sample 25; no sample has come in yet");
   for (std::int64_t i = 25; i < 28; ++i) labels.Admit(i, Class(i));
   EXPECT_EQ(std::string(labels.Add(24, Class(0)).message()),
             "there is no sample 24; 25 to 27 have come in");

@@ -326,9 +326,10 @@ TEST_F(LabelCheckpointsTest, WhatWasLearnedForAnotherTaskIsRefused) {
     first.End();
   }
   options.task.classes = {"open", "shut"};
-  ExpectRefused(options,
-                "was learned for classification of 'shut', 'open' where this is classification of "
-                "'open', 'shut'; configure that again, or another folder to start anew");
+  ExpectRefused(
+      options,
+      "was learned for classification of 'shut', 'open' where this is classification of "
+      "'open', 'shut'; configure that again, or another folder to start from the beginning");
   options.task.classes.clear();
   options.task.task = LabelTask::kRegression;
   ExpectRefused(options, "where this is regression");

@@ -271,7 +271,7 @@ TEST_F(CheckpointWriterTest, RefusesWhatTheSameNetworkLearnedForAnotherTask) {
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr("was learned for optical flow where this is the next frame; configure that "
-                        "again, or another folder to start anew"));
+                        "again, or another folder to start from the beginning"));
 }
 
 // Weights that are whole, and finite, and worth nothing: every flow of theirs leaves the picture.
@@ -338,7 +338,7 @@ TEST_F(CheckpointWriterTest, RefusesAnotherSeed) {
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr("was begun with seed 0 where 4 is configured; configure that again, or "
-                        "another folder to start anew"));
+                        "another folder to start from the beginning"));
 }
 
 TEST_F(CheckpointWriterTest, SaysHowItLearnedAndWhereItsSourceWas) {

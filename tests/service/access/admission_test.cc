@@ -88,7 +88,7 @@ TEST_F(AdmissionTest, WithTokensNothingIsServedWithoutOne) {
   const absl::Status unknown = Call(kLook, kHere, {"Bearer guessed-0123456789"});
   EXPECT_EQ(unknown.code(), absl::StatusCode::kUnauthenticated);
   EXPECT_THAT(std::string(unknown.message()),
-              AllOf(HasSubstr("none of this server's"), Not(HasSubstr("guessed"))));
+              AllOf(HasSubstr("does not know the token"), Not(HasSubstr("guessed"))));
 }
 
 TEST_F(AdmissionTest, TheRoleDecidesWhatATokenAllows) {
