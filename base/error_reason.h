@@ -2,7 +2,7 @@
 // and the invalid fields of the request.
 //
 // The status carries them as payloads of plain text, so that code without gRPC can set them.
-// service/status.h converts them to google.rpc messages.
+// service/rpc/status.h converts them to google.rpc messages.
 #pragma once
 
 #include <chrono>
