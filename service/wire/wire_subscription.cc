@@ -18,8 +18,7 @@ constexpr int kMaxDepth = 256;
 absl::Status OutOfRange(const std::string& why, const ServedStream& served) {
   return WithReason(
       "RESUME_POINT_GONE", {{"run_id", served.run_id}},
-      absl::OutOfRangeError(
-          absl::StrCat(why, "; subscribe again without a resume point, for the next predictions")));
+      absl::OutOfRangeError(absl::StrCat(why, "; subscribe again to get the next predictions")));
 }
 
 /// The largest depth of a reader: predictions with flow or outputs, and pictures, in
