@@ -14,9 +14,9 @@
 
 namespace millrace::pipeline {
 
-/// Bad weights of a learner of labels: the loss over the window is high compared with that of
-/// all-zero outputs, or outputs are not finite. The limit is loose: a model that is often sure and
-/// sometimes wrong has a large loss, but may be useful.
+/// The limits of bad weights for a learner of labels. Weights are bad if outputs are not finite, or
+/// if the window's loss is high compared with all-zero outputs. The limit is loose, because a model
+/// that is often sure and sometimes wrong has a large loss, but may be useful.
 inline constexpr DivergenceOptions kLabelDivergence = {.most_loss = 3};
 
 /// "mlp": fully connected layers with ReLUs. "convolutional": 3x3 convolutions with ReLUs, with the

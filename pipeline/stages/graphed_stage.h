@@ -58,9 +58,9 @@ using IncomingTensors = c10::SmallVector<IncomingTensor, 8>;
 /// The memory of one input of a graph. Its address is the same for every launch.
 class StaticInput {
  public:
-  /// Copies `input` into the memory. The first call chooses the memory: that of `input`, without
-  /// any copies, if its address is stable and on the device; otherwise new memory. Returns false if
-  /// `input` does not fit: it has another address or another shape.
+  /// Copies `input` into the memory. The first call chooses the memory. If the address of
+  /// `input` is stable and on the device, it is `input` itself, without any copies. Otherwise it is
+  /// new memory. Returns false if `input` does not fit: it has another address or another shape.
   [[nodiscard]] bool Feed(const IncomingTensor& input, at::Device device);
   [[nodiscard]] const at::Tensor& memory() const { return memory_; }
 

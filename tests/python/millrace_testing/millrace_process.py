@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterator
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Limit from SIGTERM to the end on an idle machine. A sanitizer is slower, and looks for leaks at
 # the end.
-# looked for at the end.
 _STOP_LIMIT_S = float(os.environ.get("MILLRACE_STOP_LIMIT_S", "3"))
 # Far more than a loaded machine or a sanitizer needs: reached only if the program hangs.
 PATIENCE_S = float(os.environ.get("MILLRACE_TEST_PATIENCE_S", 120))
