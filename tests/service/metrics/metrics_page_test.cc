@@ -76,7 +76,7 @@ TEST_F(MetricsPageTest, HasTheTableThatTheCodeMakes) {
     GTEST_SKIP() << "has written the page";
   }
   EXPECT_EQ(page_, made)
-      << "MILLRACE_WRITE_DOCS=1 service_web_test --gtest_filter='MetricsPageTest.*' writes it";
+      << "MILLRACE_WRITE_DOCS=1 service_metrics_test --gtest_filter='MetricsPageTest.*' writes it";
 }
 
 TEST_F(MetricsPageTest, EveryMetricOfThePagesExists) {
