@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/nearest.h"
+#include "service/config/config_keys.h"
 
 namespace millrace::service {
 namespace {
@@ -161,6 +163,42 @@ class ValueReader {
 
 // ------------------------------------------------------------------------------------ The keys --
 
+/// Adds the sections below `path` that have a key `name`: "listen.tls". The sections of a stream
+/// have no prefix, as they are also sections of the file.
+void FindSections(const std::string& name, ConfigKeys keys, const std::string& path,
+                  std::set<std::string>& found) {
+  for (const ConfigKey& key : keys) {
+    const std::string own(key.name);
+    if (own == name && !path.empty()) found.insert(path);
+    if (const auto* section = std::get_if<SectionType>(&key.type)) {
+      FindSections(name, section->keys(), path.empty() ? own : absl::StrCat(path, ".", own), found);
+    } else if (const auto* list = std::get_if<SectionsType>(&key.type)) {
+      FindSections(name, list->keys(), path, found);
+      for (const ConfigKey& entry : list->keys()) {
+        if (entry.name == name) found.insert(own);
+      }
+    }
+  }
+}
+
+/// "'source' or 'listen.tls'": the sections that have a key `name`. Empty if there is none.
+std::string SectionsWith(const std::string& name) {
+  std::set<std::string> found;
+  FindSections(name, FileKeys(), "", found);
+  return absl::StrJoin(found, " or ", [](std::string* out, const std::string& path) {
+    absl::StrAppend(out, "'", path, "'");
+  });
+}
+
+/// What to do about an unknown key.
+std::string Hint(const std::string& name, const std::vector<std::string>& known) {
+  const std::string elsewhere = SectionsWith(name);
+  if (!elsewhere.empty()) return absl::StrCat("it belongs in ", elsewhere);
+  const std::string nearest = Nearest(name, known);
+  return nearest.empty() ? absl::StrCat("known here: ", absl::StrJoin(known, ", "))
+                         : absl::StrCat("did you mean '", nearest, "'?");
+}
+
 /// Notes an error if `key` of `section` is unknown, or is one of `seen`.
 void CheckKey(const ConfigValue& section, const YAML::Node& key, ConfigKeys known,
               std::vector<std::string>& seen) {
@@ -173,11 +211,7 @@ void CheckKey(const ConfigValue& section, const YAML::Node& key, ConfigKeys know
   names.reserve(known.size());
   for (const ConfigKey& one : known) names.emplace_back(one.name);
   if (Has(names, name)) return;
-  const std::string nearest = Nearest(name, names);
-  section.WrongKey(
-      key, nearest.empty()
-               ? absl::StrCat("unknown key '", name, "'; known here: ", absl::StrJoin(names, ", "))
-               : absl::StrCat("unknown key '", name, "'; did you mean '", nearest, "'?"));
+  section.WrongKey(key, absl::StrCat("unknown key '", name, "'; ", Hint(name, names)));
 }
 
 /// Notes unknown, repeated and missing keys. Returns whether `section` is a mapping.

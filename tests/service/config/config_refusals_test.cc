@@ -98,6 +98,13 @@ INSTANTIATE_TEST_SUITE_P(
         {"CommaAfterADocument", "version: 1\n---\n,\n",
          "c:1:1: there is more than one document; keep just one"},
         {"ListAsKey", File("? [a]\n: 1"), "c:3:3: a key must be a single word"},
+        {"KeyOfAnotherSection",
+         File("model: {kind: sequential, width: 8, max_fps: 5}\nsource: {uri: 'test:'}\nkey: 1"),
+         "c:3:9: unknown key 'kind'; it belongs in 'schedule'\n"
+         "c:3:27: unknown key 'width'; it belongs in 'model.labels'\n"
+         "c:3:37: unknown key 'max_fps'; it belongs in 'source'\n"
+         "c:4:1: unknown key 'source'; it belongs in 'streams'\n"
+         "c:5:1: unknown key 'key'; it belongs in 'listen.tls'"},
         {"MergeKey", File("<<: {version: 1}"),
          "c:3:1: unknown key '<<'; known here: version, listen, model, schedule, learning, "
          "scores, checkpoints, client_sources, budget, streams"}}),
