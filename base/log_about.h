@@ -15,17 +15,20 @@ namespace millrace {
 /// scopes the innermost one counts.
 class LogAbout {
  public:
-  explicit LogAbout(std::string_view stream) : before_(std::exchange(current_, stream)) {}
-  ~LogAbout() { current_ = before_; }
+  explicit LogAbout(std::string_view stream) : before_(std::exchange(Current(), stream)) {}
+  ~LogAbout() { Current() = before_; }
 
   LogAbout(const LogAbout&) = delete;
   LogAbout& operator=(const LogAbout&) = delete;
 
   /// The stream of this thread's log lines; empty: no stream.
-  [[nodiscard]] static std::string_view Stream() { return current_; }
+  [[nodiscard]] static std::string_view Stream() { return Current(); }
 
  private:
-  inline static thread_local std::string_view current_;
+  static std::string_view& Current() {
+    thread_local std::string_view current;
+    return current;
+  }
 
   const std::string_view before_;
 };

@@ -1,7 +1,7 @@
 // A count with its noun.
 #pragma once
 
-#include <cstdint>
+#include <concepts>
 #include <string>
 #include <string_view>
 
@@ -10,8 +10,8 @@
 namespace millrace {
 
 /// "1 stage", "2 stages"; "1 pass", "2 passes" with the ending "es".
-[[nodiscard]] inline std::string Plural(std::int64_t count, std::string_view noun,
-                                        std::string_view ending = "s") {
+[[nodiscard]] std::string Plural(std::integral auto count, std::string_view noun,
+                                 std::string_view ending = "s") {
   return absl::StrCat(count, " ", std::string(noun), count == 1 ? "" : std::string(ending));
 }
 

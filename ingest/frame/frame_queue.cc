@@ -23,8 +23,9 @@ void FrameQueue::Push(Frame frame) {
   // A closed queue returns the new frame, a full one an older frame.
   const bool closed = lost->number == number;
   ++(closed ? rejected_after_close_ : dropped_);
-  if (lost->loss_observer != nullptr)
+  if (lost->loss_observer != nullptr) {
     lost->loss_observer->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
+  }
 }
 
 void FrameQueue::PushIfRoom(Frame frame) {

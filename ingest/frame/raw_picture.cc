@@ -12,8 +12,9 @@ absl::Status CheckPictureSize(std::int64_t width, std::int64_t height) {
     return absl::InvalidArgumentError(
         absl::StrCat("the picture is ", width, " x ", height, "; it must have pixels"));
   }
-  if (width <= kMaxPixelsPerSide && height <= kMaxPixelsPerSide && width * height <= kMaxPixels)
+  if (width <= kMaxPixelsPerSide && height <= kMaxPixelsPerSide && width * height <= kMaxPixels) {
     return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       "the picture is ", width, " x ", height, "; it must be at most ", kMaxPixelsPerSide,
       " pixels wide and high, and have at most ", kMaxPixels, " of them"));

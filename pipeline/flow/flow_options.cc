@@ -71,8 +71,9 @@ absl::Status CheckFlowOptions(const LearnerOptions& options, const FlowTaskOptio
                        input.size_multiple, " and at least ", kLeastSide));
     }
   }
-  if (absl::Status learning = CheckLearning(options, task.learning); !learning.ok())
+  if (absl::Status learning = CheckLearning(options, task.learning); !learning.ok()) {
     return learning;
+  }
   if (options.threads_per_stage < 1) {
     return absl::InvalidArgumentError("a stage needs at least one thread");
   }

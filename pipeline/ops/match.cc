@@ -86,8 +86,9 @@ void See(const Shape& shape, const Sample& sample) {
 // [channels][width] from [width][padded channels].
 void TurnRow(const Shape& shape, const float* from, float* to, std::int64_t width) {
   for (std::int64_t x = 0; x < shape.width; ++x) {
-    for (std::int64_t c = 0; c < shape.channels; ++c)
+    for (std::int64_t c = 0; c < shape.channels; ++c) {
       to[c * width + x] = from[x * shape.padded() + c];
+    }
   }
 }
 

@@ -70,8 +70,9 @@ bool LatestStart::Advance(const PipelineState& state, std::size_t d) {
     const auto dependencies = dependencies_.of(d, at.place());
     if (!progress_.Meets(dependencies, at.pattern())) return false;
     double start = free_at_[d];
-    for (const Dependency& dependency : dependencies)
+    for (const Dependency& dependency : dependencies) {
       start = std::max(start, EndOf(dependency, at.pattern()));
+    }
     free_at_[d] = start + state.means[d][at.place()];
   }
   Finish(d);

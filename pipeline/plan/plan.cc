@@ -18,9 +18,8 @@ bool Exists(const Plan& plan, const Step& step, std::int64_t samples) {
   int lead = 0;
   for (int stage = step.stage; stage <= plan.stage_count(); ++stage) {
     lead = std::max(lead, plan.rules(stage).lead);
-    if (plan.rules(stage).gradient == GradientFrom::kOwnLoss)
-      break;  // Does not depend on later
-              // stages.
+    // Such a stage does not depend on later ones.
+    if (plan.rules(stage).gradient == GradientFrom::kOwnLoss) break;
   }
   return step.last + lead < samples;
 }

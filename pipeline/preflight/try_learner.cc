@@ -50,8 +50,9 @@ void TryCut(const LearnerOptions& options, const LayerChain& chain, Problems& pr
   Cuts cuts = options.cuts;
   if (!cuts.empty()) {
     if (!Holds(
-            LearnerPart::kCuts, [&] { return CheckCuts(cuts, layers); }, problems))
+            LearnerPart::kCuts, [&] { return CheckCuts(cuts, layers); }, problems)) {
       return;
+    }
   } else {
     const auto cut = [&]() -> absl::Status {
       MILLRACE_ASSIGN_OR_RETURN(cuts, AnyCuts(layers, options.stages));

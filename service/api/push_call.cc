@@ -200,9 +200,9 @@ void PushCall::Push(const v1::PushedFrame& frame) {
   outbox_->Expect();
   const auto tell = [outbox = outbox_](PushOutcome outcome) { outbox->Tell(std::move(outcome)); };
   absl::StatusOr<std::optional<ClientLabel>> label = LabelOf(frame, *stream_->stream);
+  absl::Status pushed = label.status();
   const auto ticket = std::make_shared<PushedFrame>(
       frame.id(), label.ok() ? *std::move(label) : std::nullopt, tell);
-  absl::Status pushed = label.status();
   if (pushed.ok()) pushed = PushInto(frame, ticket);
   if (!pushed.ok()) ticket->Refused(std::move(pushed));
 }

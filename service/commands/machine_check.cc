@@ -39,8 +39,9 @@ std::string Where(const Port& port) { return absl::StrCat(UrlHost(port.address),
 void CheckListen(const Listen& listen, const Machine& machine, ConfigProblems& problems) {
   const bool reads_tls = !problems.Unread("listen.tls");
   for (const KeyProblem& problem : machine.security(listen.security)) {
-    if (reads_tls || !problem.key.starts_with("listen.tls"))
+    if (reads_tls || !problem.key.starts_with("listen.tls")) {
       problems.Add(problem.key, problem.what);
+    }
   }
   // Port 0, because this checks only the address.
   if (machine.bind(listen.address, 0) == EADDRNOTAVAIL) {

@@ -204,8 +204,9 @@ void CheckKey(const ConfigValue& section, const YAML::Node& key, ConfigKeys know
               std::vector<std::string>& seen) {
   if (!key.IsScalar()) return section.WrongKey(key, "a key must be a single word");
   const std::string& name = key.Scalar();
-  if (Has(seen, name))
+  if (Has(seen, name)) {
     return section.WrongKey(key, absl::StrCat("key '", name, "' is there twice"));
+  }
   seen.push_back(name);
   std::vector<std::string> names;
   names.reserve(known.size());
@@ -259,8 +260,9 @@ void ReadSection(const ConfigValue& section, ConfigKeys keys, const ConfigTarget
   // A stream's task is known only now.
   for (const ConfigKey& key : keys) {
     if (key.tasks == ForTasks::kAll || std::holds_alternative<SectionType>(key.type)) continue;
-    if (const auto value = section.Find(key.name))
+    if (const auto value = section.Find(key.name)) {
       CheckTask(*value, key.tasks, target.stream->task);
+    }
   }
 }
 

@@ -174,8 +174,9 @@ constexpr ConfigKey kSourceKeys[] = {
 void RefuseKeys(const Value& stream, const Value& source, std::span<const std::string_view> keys,
                 std::string_view for_what) {
   for (const std::string_view key : keys) {
-    if (source.Find(key))
+    if (source.Find(key)) {
       stream.WrongAt("source", key, absl::StrCat("is for ", std::string(for_what), " only"));
+    }
   }
 }
 

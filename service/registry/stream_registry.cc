@@ -23,8 +23,9 @@ absl::Status NoSuchStream(std::string_view name, const std::vector<SharedStream>
                       absl::NotFoundError("there are no streams; add one with CreateStream"));
   }
   std::vector<std::string> names;
-  for (const SharedStream& stream : streams)
+  for (const SharedStream& stream : streams) {
     names.push_back(absl::StrCat("'", NameOf(stream), "'"));
+  }
   const std::string known = ShortList(names);
   return WithReason(
       "STREAM_NOT_FOUND", {{"stream", name}},

@@ -16,7 +16,6 @@ class SelfDeletingReactor : public Reactor {
 
  protected:
   SelfDeletingReactor() = default;
-  ~SelfDeletingReactor() override = default;
 
  private:
   void OnDone() final { delete this; }

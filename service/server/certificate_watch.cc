@@ -53,8 +53,9 @@ std::vector<FileVersion> CertificateWatch::Versions() const {
 void CertificateWatch::Read() {
   if (!options_.tls.on()) return;
   own_.certificates = CertificatesOf({own_.path, own_.key});
-  if (own_.certificates.size() > 1)
+  if (own_.certificates.size() > 1) {
     own_.certificates.resize(1);  // The other certificates are authorities.
+  }
   expiry_ns_ = own_.certificates.empty() ? kUnknown : own_.certificates.front().until.count();
   if (!authorities_.path.empty()) {
     authorities_.certificates = CertificatesOf({authorities_.path, authorities_.key});

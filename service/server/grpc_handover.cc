@@ -79,8 +79,9 @@ void GrpcHandover::OnHeard(Silent& connection) {
   const int descriptor = connection.socket.native_handle();
   const std::optional<ino_t> inode = InodeOf(descriptor);
   // The client has already closed it.
-  if (recv(descriptor, &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1 || !inode)
+  if (recv(descriptor, &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1 || !inode) {
     return connection.Close();
+  }
   connection.limit.cancel();
   connection.lease->Keep();
   error_code error;

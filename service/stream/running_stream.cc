@@ -348,8 +348,8 @@ void RunningStream::Handle(const ingest::Frame& frame) {
     return;
   }
   // Before the admission, so that the label is never too late.
-  if (pushed != nullptr && pushed->label()) {
-    pushed->Labelled(Label(frame.number, *pushed->label()));
+  if (pushed != nullptr) {
+    if (const auto& label = pushed->label()) pushed->Labelled(Label(frame.number, *label));
   }
   if (absl::Status admitted = Admit(frame); !admitted.ok()) FailLearner(admitted);
 }
@@ -439,8 +439,8 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   stats_.RecordPrediction(*prediction, now);
   if (options_.observe) options_.observe(*prediction);
   ring_.Publish(prediction);
-  if (PushedFrame* const pushed = PushedFrameOf(loss_observer))
-    pushed->Predicted(std::move(prediction));
+  PushedFrame* const pushed = PushedFrameOf(loss_observer);
+  if (pushed != nullptr) pushed->Predicted(std::move(prediction));
 }
 
 PredictionContext RunningStream::ContextOf(const pipeline::ModelPrediction& model) const {

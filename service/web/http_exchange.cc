@@ -176,8 +176,9 @@ void HttpExchange::Discard() {
                           [self = shared_from_this()](const ErrorCode& error, std::size_t bytes) {
                             if (self->state_ != State::kEnding) return;
                             self->discarded_ += bytes;
-                            if (error || self->discarded_ > kMaxDiscardedBytes)
+                            if (error || self->discarded_ > kMaxDiscardedBytes) {
                               return self->Close();
+                            }
                             self->Discard();
                           });
 }

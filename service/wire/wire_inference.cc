@@ -195,14 +195,15 @@ absl::Status CheckId(const std::string& id) {
 
 void ToMetadata(const CameraStream& stream, inference::ModelMetadataResponse& message) {
   const auto learner = stream.learner();
+  const auto& labels = learner->labels;
   message.set_name(stream.config().name);
   message.add_versions(std::string(kModelVersion));
   message.set_platform("millrace");
   Describe(*message.add_inputs(), kPictures, "UINT8", {stream.pictures_per_sample(), -1, -1, 3});
   for (const std::string& name : OutputsOf(stream)) {
     Metadata& output = *message.add_outputs();
-    if (name == "outputs") {
-      Describe(output, "outputs", "FP32", {learner->labels->outputs});
+    if (name == "outputs" && labels) {
+      Describe(output, "outputs", "FP32", {labels->outputs});
     } else if (name == "flow") {
       Describe(output, "flow", "FP32", {learner->height, learner->width, 2});
     } else {

@@ -282,8 +282,9 @@ TEST(SpawnerTest, OfTheEnvironmentItKeepsWhatDecodingNeeds) {
   const std::span<const char> password(getenv("MILLRACE_TEST_PASSWORD"), 4);
   const auto spawner = Start([&](Descriptor /*socket*/) {
     if (getenv("MILLRACE_TEST_PASSWORD") != nullptr) return 1;
-    if (getenv("LIBVA_TEST") == nullptr || std::string_view(getenv("LIBVA_TEST")) != "kept")
+    if (getenv("LIBVA_TEST") == nullptr || std::string_view(getenv("LIBVA_TEST")) != "kept") {
       return 2;
+    }
     return std::ranges::all_of(password, [](char c) { return c == '\0'; }) ? kHolds : 3;
   });
   EXPECT_EQ(CodeOf(End(Begin(*spawner))), kHolds);

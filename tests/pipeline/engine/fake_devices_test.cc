@@ -109,8 +109,9 @@ std::vector<Edge> EdgesOf(const Plan& plan, const Dependencies& dependencies) {
   std::vector<Edge> edges;
   for (std::size_t device = 0; device < plan.devices.size(); ++device) {
     for (std::size_t place = 0; place < plan.devices[device].size(); ++place) {
-      for (const Dependency& dependency : dependencies.of(device, place))
+      for (const Dependency& dependency : dependencies.of(device, place)) {
         edges.push_back({device, place, dependency});
+      }
     }
   }
   for (int sample = 0; sample < plan.samples_per_pattern; ++sample) {

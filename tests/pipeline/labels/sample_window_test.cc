@@ -13,8 +13,9 @@ using ::testing::ElementsAre;
 
 std::vector<float> Rows(const at::Tensor& batch) {
   std::vector<float> rows;
-  for (std::int64_t row = 0; row < batch.size(0); ++row)
+  for (std::int64_t row = 0; row < batch.size(0); ++row) {
     rows.push_back(batch[row][0].item<float>());
+  }
   return rows;
 }
 

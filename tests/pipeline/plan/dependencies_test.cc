@@ -17,8 +17,9 @@ std::int64_t Wanted(const Plan& plan, const Step& step, OperationKind kind, int 
   for (std::size_t place = 0; place < order.size(); ++place) {
     if (order[place].kind != step.kind) continue;
     for (const Dependency& dependency : dependencies.of(step.stage - 1, place)) {
-      if (dependency.kind == kind && dependency.stage == stage)
+      if (dependency.kind == kind && dependency.stage == stage) {
         return dependency.samples + step.first;
+      }
     }
   }
   return 0;

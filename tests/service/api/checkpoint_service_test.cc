@@ -81,8 +81,9 @@ TEST_F(WaitingForCheckpointsTest, OneThatWasAskedForComesWhenItIsWritten) {
 
 TEST_F(WaitingForCheckpointsTest, OneWhoWaitsKeepsNobodyElseWaiting) {
   std::vector<std::future<grpc::Status>> calls;
-  for (int i = 0; i < 20; ++i)
+  for (int i = 0; i < 20; ++i) {
     calls.push_back(Ask());  // Each was asked for: none waits for another.
+  }
   asked_[7]->context.TryCancel();
   EXPECT_EQ(calls[7].get().error_code(), grpc::StatusCode::CANCELLED);
   const std::string name = Write(199);

@@ -56,8 +56,9 @@ class LabelServiceTest : public GrpcFixture {
 
   std::vector<v1::LabelResult> Results() const {
     std::vector<v1::LabelResult> results;
-    for (const v1::LabelOutcome& outcome : response_.outcomes())
+    for (const v1::LabelOutcome& outcome : response_.outcomes()) {
       results.push_back(outcome.result());
+    }
     return results;
   }
 

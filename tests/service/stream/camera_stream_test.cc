@@ -27,8 +27,9 @@ std::uint64_t Dropped(const FrameCounts& counts, DropReason reason) {
 /// Reads the next prediction, waiting for it.
 std::shared_ptr<const Prediction> Next(PredictionRing& ring, PredictionRing::Cursor& cursor) {
   for (;;) {
-    if (auto read = ring.Read(cursor, ReadPolicy{.depth = 1000}); read.prediction)
+    if (auto read = ring.Read(cursor, ReadPolicy{.depth = 1000}); read.prediction) {
       return read.prediction;
+    }
     std::this_thread::yield();
   }
 }

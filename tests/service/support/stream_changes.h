@@ -71,8 +71,9 @@ class StreamChangesTest : public GrpcFixture {
 
   std::vector<std::string> Names() {
     std::vector<std::string> names;
-    for (const SharedStream& served : streams_.All())
+    for (const SharedStream& served : streams_.All()) {
       names.push_back(served->stream->config().name);
+    }
     return names;
   }
 
