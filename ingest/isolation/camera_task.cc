@@ -64,7 +64,7 @@ std::string Encode(const CameraTask& task) {
 }
 
 absl::StatusOr<CameraTask> DecodeTask(std::string_view bytes) {
-  const absl::Status wrong = absl::InvalidArgumentError("the camera's task cannot be read");
+  absl::Status wrong = absl::InvalidArgumentError("the camera's task cannot be read");
   Numbers numbers;
   if (bytes.size() < sizeof(numbers)) return wrong;
   std::memcpy(&numbers, bytes.data(), sizeof(numbers));

@@ -131,7 +131,7 @@ absl::Status CheckDeviceCount(std::size_t devices, int stages) {
 }
 
 absl::Status LoadCuda() {
-  static const absl::Status loaded = LoadOnce();
+  static absl::Status loaded = LoadOnce();
   return loaded;
 }
 

@@ -156,7 +156,7 @@ absl::Status Checkpoints::Write(const Checkpoint& checkpoint) {
   const std::string folder =
       absl::StrCat(options_.folder, "/", CheckpointName(checkpoint.network.sample));
   MILLRACE_RETURN_IF_ERROR(MakeRoomFor(folder));
-  const absl::Status written = WriteInto(folder, checkpoint);
+  absl::Status written = WriteInto(folder, checkpoint);
   if (!written.ok()) {
     RemoveCheckpoint(folder).IgnoreError();  // It has no manifest, so it counts as incomplete.
     return written;

@@ -108,8 +108,7 @@ std::optional<std::size_t> BytesOf(const Entry& entry) {
 }
 
 absl::StatusOr<Entry> ReadEntry(const std::string& name, const Json& value, std::size_t data) {
-  const absl::Status damaged =
-      Damaged(absl::StrCat("its header does not say what \"", name, "\" is"));
+  absl::Status damaged = Damaged(absl::StrCat("its header does not say what \"", name, "\" is"));
   if (!value.is_object()) return damaged;
   const Json type = value.value("dtype", Json());
   const Json shape = value.value("shape", Json());

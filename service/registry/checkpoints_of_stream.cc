@@ -45,6 +45,7 @@ absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& conf
     if (info.name == name) return info;
   }
   std::vector<std::string> names;
+  names.reserve(all.size());
   for (const pipeline::CheckpointInfo& info : all) names.push_back(info.name);
   return WithReason("CHECKPOINT_NOT_FOUND", {{"stream", config.name}, {"name", name}},
                     absl::NotFoundError(

@@ -98,7 +98,7 @@ absl::Status Fits(const StreamLoad& stream, const std::vector<StreamLoad>& other
                   const Budget& budget) {
   const double cores = budget.cores.value_or(UsableCores());
   for (const auto& [device, needed] : stream.devices) {
-    const absl::Status fits =
+    absl::Status fits =
         FitsOn(device, device == kCpu ? cores : budget.gpu.value_or(1), stream, others);
     if (!fits.ok()) return fits;
   }

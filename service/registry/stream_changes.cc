@@ -97,7 +97,7 @@ absl::StatusOr<SharedStream> StreamChanges::Create(const StreamConfig& config,
     return options_.streams->AlreadyExists(config.name);
   }
   MILLRACE_ASSIGN_OR_RETURN(SharedStream started, StartUnlessCancelled(config, stop));
-  if (const absl::Status added = options_.streams->Add(started); !added.ok()) {
+  if (absl::Status added = options_.streams->Add(started); !added.ok()) {
     GiveUp(started);
     return added;
   }
@@ -146,7 +146,7 @@ absl::StatusOr<SharedStream> StreamChanges::StartUnlessCancelled(
 }
 
 absl::Status StreamChanges::TakePlace(const SharedStream& started) const {
-  const absl::Status replaced = options_.streams->Replace(started);
+  absl::Status replaced = options_.streams->Replace(started);
   if (!replaced.ok()) {
     GiveUp(started);
     return replaced;

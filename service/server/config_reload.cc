@@ -185,7 +185,7 @@ absl::Status ConfigReload::Change(const StreamConfig& before, const StreamConfig
     by_clients = now.effective != before.effective;
     return applied;
   };
-  const absl::Status status =
+  absl::Status status =
       options_.changes->Update({.name = next.name, .of_file = true}, apply, /*allow_reset=*/false)
           .status();
   if (ReasonOf(status) == "WOULD_FORGET") return WouldForget(std::move(keys));

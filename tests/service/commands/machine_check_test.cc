@@ -107,7 +107,7 @@ TEST(MachineCheckTest, SaysAllAtOnceInTheOrderOfTheFile) {
 
 /// A machine that has nothing of what it is asked for.
 Machine Unwilling() {
-  const absl::Status no = absl::NotFoundError("no");
+  absl::Status no = absl::NotFoundError("no");
   return {.security =
               [](const GrpcSecurity&) {
                 return std::vector<KeyProblem>{{"listen.tls.key", "no"}};

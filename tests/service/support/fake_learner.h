@@ -110,7 +110,7 @@ class FakeLearner final : public pipeline::Learner {
   void LearnFromEvery(int n) override { learn_from_every = n; }
   void Freeze(bool now) override { frozen = now; }
   absl::Status SetLearningRate(double now) override {
-    const absl::Status checked = pipeline::RateFactor(now, options_.learning_rate).status();
+    absl::Status checked = pipeline::RateFactor(now, options_.learning_rate).status();
     if (!checked.ok()) return checked;
     rate = now;
     std::scoped_lock lock(mu_);
@@ -120,7 +120,7 @@ class FakeLearner final : public pipeline::Learner {
   double learning_rate() const override { return rate; }
   absl::Status SetPolicy(const pipeline::UpdatePolicyOptions& policy) override {
     if (labels_) return Learner::SetPolicy(policy);
-    const absl::Status checked = pipeline::CheckUpdatePolicy(policy);
+    absl::Status checked = pipeline::CheckUpdatePolicy(policy);
     if (checked.ok()) every = policy.every;
     return checked;
   }

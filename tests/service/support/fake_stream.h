@@ -94,7 +94,7 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
       [clock = fake.clock.get(), sources = fake.sources, shape = stream.config.source](
           const ingest::SourceOptions& asked) -> absl::StatusOr<std::unique_ptr<ingest::Source>> {
     if (asked.uri == kNoSuchSource) {
-      const absl::Status why = absl::NotFoundError("there is no such source");
+      absl::Status why = absl::NotFoundError("there is no such source");
       if (asked.on_state) asked.on_state(ingest::SourceState::kFailed, why);
       return why;
     }
