@@ -7,6 +7,7 @@
 
 namespace millrace::ingest {
 
+/// In a server `first` and `longest` are those of CameraOptions (source.h).
 struct BackoffOptions {
   std::chrono::nanoseconds first = std::chrono::milliseconds(200);
   /// A longer wait would only make outages longer after a camera has booted.

@@ -17,10 +17,12 @@ namespace {
 absl::StatusOr<void*> Symbol(const std::string& library, const char* name) {
   void* const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded == nullptr) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's text belongs to the thread.
     return absl::FailedPreconditionError(absl::StrCat(library, " cannot be loaded: ", dlerror()));
   }
   if (void* const symbol = dlsym(loaded, name); symbol != nullptr) return symbol;
   return absl::FailedPreconditionError(
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's text belongs to the thread.
       absl::StrCat(library, " is not of this program: ", dlerror()));
 }
 

@@ -60,6 +60,7 @@ absl::Status LoadFrom(const std::filesystem::path& folder) {
     }
     if (dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
       return absl::FailedPreconditionError(
+          // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's text belongs to the thread.
           absl::StrCat("LibTorch's part for CUDA cannot be loaded: ", dlerror()));
     }
   }

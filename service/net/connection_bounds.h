@@ -21,6 +21,7 @@
 
 namespace millrace::service {
 
+/// In a server ShareOpenFiles() computes those of its ports.
 struct ConnectionLimits {
   std::size_t in_all = 16'384;
   /// Lower than `in_all`, so that no client takes all of them.

@@ -154,24 +154,29 @@ void ConfigReload::ChangeStreams(const Config& next, ReloadOutcome& outcome) {
     const auto stream = std::ranges::find(next.streams, before.name, &StreamConfig::name);
     if (stream == next.streams.end() || stream->effective == before.effective) continue;
     if (options_.stop.stop_requested()) return;
-    const LogAbout about(stream->name);
-    absl::Status status = Change(before, *stream, next.defaults);
-    const bool deleted = ReasonOf(status) == "STREAM_NOT_FOUND";
-    if (deleted && SameEntry(stream->entry, before.entry)) {  // Only a default has changed.
-      before = *stream;
-      continue;
-    }
-    if (deleted) {
-      spdlog::warn("stream '{}': a client has deleted it; it starts again, as the file says now",
-                   before.name);
-      status = options_.changes->Create(*stream).status();
-    }
-    if (status.ok()) {
-      (deleted ? outcome.added : outcome.changed).push_back(before.name);
-      before = *stream;
-    } else {
-      outcome.failed[before.name] = std::string(status.message());
-    }
+    ChangeStream(before, *stream, next.defaults, outcome);
+  }
+}
+
+void ConfigReload::ChangeStream(StreamConfig& before, const StreamConfig& next,
+                                const StreamConfig& defaults, ReloadOutcome& outcome) {
+  const LogAbout about(next.name);
+  absl::Status status = Change(before, next, defaults);
+  const bool deleted = ReasonOf(status) == "STREAM_NOT_FOUND";
+  if (deleted && SameEntry(next.entry, before.entry)) {  // Only a default has changed.
+    before = next;
+    return;
+  }
+  if (deleted) {
+    spdlog::warn("stream '{}': a client has deleted it; it starts again, as the file says now",
+                 before.name);
+    status = options_.changes->Create(next).status();
+  }
+  if (status.ok()) {
+    (deleted ? outcome.added : outcome.changed).push_back(before.name);
+    before = next;
+  } else {
+    outcome.failed[before.name] = std::string(status.message());
   }
 }
 

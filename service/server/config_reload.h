@@ -71,6 +71,8 @@ class ConfigReload {
   void Note(bool holds) ABSL_LOCKS_EXCLUDED(mu_);
   void DeleteStreams(const Config& next, ReloadOutcome& outcome);
   void ChangeStreams(const Config& next, ReloadOutcome& outcome);
+  void ChangeStream(StreamConfig& before, const StreamConfig& next, const StreamConfig& defaults,
+                    ReloadOutcome& outcome);
   void AddStreams(const Config& next, ReloadOutcome& outcome);
   /// `defaults`: the file's defaults for all streams.
   [[nodiscard]] absl::Status Change(const StreamConfig& before, const StreamConfig& next,
