@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/check.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -123,6 +124,7 @@ void HttpExchange::Answer(HttpRequest request) {
 }
 
 std::optional<HttpRequest> HttpExchange::Request() const {
+  MILLRACE_CHECK(parser_.has_value());
   const auto& message = parser_->get();
   HttpRequest request = {.path = "/", .remote_address = client_};
   if (!ReadTarget({message.target().data(), message.target().size()}, request)) return std::nullopt;
