@@ -137,14 +137,15 @@ class FolderClip final : public Clip {
   }
 
   absl::StatusOr<std::shared_ptr<const TrueFlow>> TruthOf(std::size_t pair) const {
-    if (!folder_->truth[pair]) return nullptr;
-    MILLRACE_ASSIGN_OR_RETURN(TrueFlow truth, ReadTrueFlow(folder_->truth[pair]->string()));
-    if (folder_->hidden[pair]) {
-      MILLRACE_ASSIGN_OR_RETURN(const cv::Mat hidden, ReadPicture(*folder_->hidden[pair]));
+    const auto& truth_file = folder_->truth[pair];
+    if (!truth_file) return nullptr;
+    MILLRACE_ASSIGN_OR_RETURN(TrueFlow truth, ReadTrueFlow(truth_file->string()));
+    if (const auto& hidden_file = folder_->hidden[pair]) {
+      MILLRACE_ASSIGN_OR_RETURN(const cv::Mat hidden, ReadPicture(*hidden_file));
       if (hidden.cols != truth.width || hidden.rows != truth.height) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(folder_->hidden[pair]->string(), " is ", hidden.cols, "x", hidden.rows,
-                         "; its true motion is ", truth.width, "x", truth.height));
+        return absl::InvalidArgumentError(absl::StrCat(hidden_file->string(), " is ", hidden.cols,
+                                                       "x", hidden.rows, "; its true motion is ",
+                                                       truth.width, "x", truth.height));
       }
       for (int y = 0; y < hidden.rows; ++y) {
         for (int x = 0; x < hidden.cols; ++x) {
