@@ -79,7 +79,7 @@ class FactsRecorder final : public PipelineListener {
     if (!warning_.ok()) return warning_;
     if (outcome_) return absl::FailedPreconditionError("it ended without a picture");
     return absl::DeadlineExceededError(
-        absl::StrCat("showed no picture within ", limit.count() / 1000.0, " s"));
+        absl::StrCat("showed no picture within ", static_cast<double>(limit.count()) / 1000, " s"));
   }
 
   [[nodiscard]] SourceFacts facts() const ABSL_LOCKS_EXCLUDED(mu_) {

@@ -96,7 +96,7 @@ absl::StatusOr<PipelineSlot> PipelineSlot::Take(const PipelineOwner& owner) {
 }
 
 PipelineSlot::PipelineSlot(PipelineSlot&& from) noexcept
-    : owner_(std::exchange(from.owner_, std::nullopt)), hangs_(from.hangs_) {}
+    : owner_(from.owner_), held_(std::exchange(from.held_, false)), hangs_(from.hangs_) {}
 
 std::int64_t PipelineSlot::Abandon() {
   Abandoned& all = All();
@@ -104,16 +104,16 @@ std::int64_t PipelineSlot::Abandon() {
   hangs_ = true;
   ++all.counts.so_far;
   ++all.counts.hanging;
-  Tally& own = all.tallies[*owner_];
+  Tally& own = all.tallies[owner_];
   --own.open;
   return ++own.hanging;
 }
 
 PipelineSlot::~PipelineSlot() {
-  if (!owner_) return;
+  if (!held_) return;
   Abandoned& all = All();
   const MutexLock lock(all.mu);
-  const auto own = all.tallies.find(*owner_);
+  const auto own = all.tallies.find(owner_);
   if (hangs_) --all.counts.hanging;
   --(hangs_ ? own->second.hanging : own->second.open);
   if (own->second.open == 0 && own->second.hanging == 0) all.tallies.erase(own);

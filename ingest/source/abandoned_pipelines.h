@@ -8,7 +8,6 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -66,7 +65,7 @@ class PipelineSlot {
   PipelineSlot(PipelineSlot&& from) noexcept;
   PipelineSlot& operator=(PipelineSlot&&) = delete;
 
-  [[nodiscard]] const PipelineOwner& owner() const { return *owner_; }
+  [[nodiscard]] const PipelineOwner& owner() const { return owner_; }
   /// Marks the pipeline as abandoned. Returns the number of this owner's hanging pipelines. Call it
   /// once.
   std::int64_t Abandon();
@@ -74,7 +73,8 @@ class PipelineSlot {
  private:
   explicit PipelineSlot(const PipelineOwner& owner) : owner_(owner) {}
 
-  std::optional<PipelineOwner> owner_;  ///< Absent after a move.
+  const PipelineOwner owner_;
+  bool held_ = true;  ///< False after a move.
   bool hangs_ = false;
 };
 

@@ -64,8 +64,9 @@ void ReadStreams(const Value& at, const Json& /*value*/, const Target& target) {
     StreamConfig stream = config.defaults;
     stream.of_file = true;
     ReadStream(entry, stream);
-    if (!stream.name.empty() && !names.insert(stream.name).second) {
-      entry.Find("name")->Wrong(
+    const std::optional<Value> name = entry.Find("name");
+    if (name && !stream.name.empty() && !names.insert(stream.name).second) {
+      name->Wrong(
           absl::StrCat("is '", stream.name, "', as that of a stream before; names must differ"));
     }
     config.streams.push_back(std::move(stream));
