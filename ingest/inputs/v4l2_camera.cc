@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +25,7 @@ absl::Status CheckDevice(const std::string& device) {
   if (stat(device.c_str(), &found) != 0) {
     if (errno == ENOENT) return absl::NotFoundError(absl::StrCat("there is no ", device));
     return absl::UnavailableError(
-        absl::StrCat(device, " cannot be looked at: ", std::strerror(errno)));
+        absl::StrCat(device, " cannot be looked at: ", std::generic_category().message(errno)));
   }
   if (!S_ISCHR(found.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat(device, " is no device"));

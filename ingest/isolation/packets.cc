@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 
@@ -33,7 +34,7 @@ absl::StatusOr<std::pair<Descriptor, Descriptor>> NewPacketSocket() {
   std::array<int, 2> ends = {};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return absl::UnavailableError(
-        absl::StrCat("no socket for its process: ", std::strerror(errno)));
+        absl::StrCat("no socket for its process: ", std::generic_category().message(errno)));
   }
   return std::pair(Descriptor(ends[0]), Descriptor(ends[1]));
 }

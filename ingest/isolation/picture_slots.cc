@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,8 +15,8 @@ namespace millrace::ingest {
 namespace {
 
 absl::Status NoRoom(const char* what) {
-  return absl::UnavailableError(
-      absl::StrCat("no memory for its pictures: ", what, ": ", std::strerror(errno)));
+  return absl::UnavailableError(absl::StrCat("no memory for its pictures: ", what, ": ",
+                                             std::generic_category().message(errno)));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -243,9 +244,10 @@ absl::StatusOr<std::unique_ptr<Spawner>> Spawner::Start(const Options& options) 
   const pid_t server = getpid();
   const pid_t pid = fork();
   if (pid < 0) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the process that starts those of cameras cannot be started: ", std::strerror(errno),
-        "; raise the limit of processes (`ulimit -u`, TasksMax of systemd)"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the process that starts those of cameras cannot be started: ",
+                     std::generic_category().message(errno),
+                     "; raise the limit of processes (`ulimit -u`, TasksMax of systemd)"));
   }
   if (pid == 0) {
     { const Descriptor of_the_server = std::move(ends->first); }

@@ -36,6 +36,7 @@ bool HasPassword(const Login& login) {
 absl::StatusOr<std::string> ReadPassword(const Login& login) {
   if (!login.password_file.empty()) return FromFile(login.password_file);
   if (login.password_variable.empty()) return std::string();
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment.
   const char* const value = std::getenv(login.password_variable.c_str());
   if (value != nullptr) return std::string(value);
   return absl::FailedPreconditionError(

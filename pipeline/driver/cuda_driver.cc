@@ -50,6 +50,7 @@ class Driver {
 };
 
 absl::Status NoDevice() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment.
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return absl::NotFoundError(absl::StrCat(
       "there is an NVIDIA driver, but no GPU that this program may use",

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -106,7 +107,8 @@ absl::Status AlreadyThere(const std::string& path) {
 }
 
 absl::Status CannotWrite(const std::string& path) {
-  return absl::UnavailableError(absl::StrCat(path, ": cannot be written: ", std::strerror(errno)));
+  return absl::UnavailableError(
+      absl::StrCat(path, ": cannot be written: ", std::generic_category().message(errno)));
 }
 
 std::string Described(const ingest::SourceFacts& facts) {
@@ -125,9 +127,9 @@ std::string Described(const ingest::SourceFacts& facts) {
 /// layers.
 absl::Status SayWhatToExpect(const StreamConfig& stream, double frames_per_second) {
   const std::string& weights = stream.learner.weights;
-  MILLRACE_ASSIGN_OR_RETURN(
-      const auto learner,
-      pipeline::MakeFlowLearner(stream.learner, stream.flow, [](pipeline::ModelPrediction) {}));
+  MILLRACE_ASSIGN_OR_RETURN(const auto learner,
+                            pipeline::MakeFlowLearner(stream.learner, stream.flow,
+                                                      [](const pipeline::ModelPrediction&) {}));
   const auto description = learner->description();
   std::cout << "learns    " << DescribeFlow(stream) << ", from "
             << (weights.empty() ? "random weights" : weights) << "\nexpect    "

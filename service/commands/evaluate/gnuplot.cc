@@ -7,7 +7,7 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -29,7 +29,7 @@ struct Ended {
 // A program's combined output and exit code. 127: the program cannot be run.
 Ended RunProgram(std::vector<std::string> arguments, const std::string& folder) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {127, std::strerror(errno)};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {127, std::generic_category().message(errno)};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -48,7 +48,7 @@ Ended RunProgram(std::vector<std::string> arguments, const std::string& folder) 
     ended.said.append(piece.data(), static_cast<std::size_t>(got));
   }
   ::close(ends[0]);
-  if (error != 0) return {127, std::strerror(error)};
+  if (error != 0) return {127, std::generic_category().message(error)};
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
