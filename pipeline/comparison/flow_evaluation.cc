@@ -13,7 +13,7 @@
 #include "base/mutex.h"
 #include "base/plural.h"
 #include "base/status.h"
-#include "pipeline/comparison/reference_flow.h"
+#include "pipeline/classical/reference_flow.h"
 #include "pipeline/evaluation/pictures.h"
 #include "pipeline/evaluation/retention.h"
 #include "pipeline/flow/flow_learner.h"

@@ -9,6 +9,8 @@ namespace millrace::pipeline {
 /// none: no motion at all.
 /// dis: OpenCV's DIS (Kroeger et al., "Fast optical flow using dense inverse search", ECCV 2016),
 ///      preset medium; dis_fast, dis_ultrafast: its other presets.
+/// dis_fine: DIS down to the single pixel with 30 steps of refinement and twice the smoothness, at
+///      ten times the cost of dis.
 /// farneback: OpenCV's Farnebäck (SCIA 2003), with the settings of OpenCV's own example.
 [[nodiscard]] const std::vector<std::string>& ReferenceFlowNames();
 

@@ -21,7 +21,7 @@
 #include "base/status.h"
 #include "pipeline/comparison/clip_folder.h"
 #include "pipeline/comparison/generated_clip.h"
-#include "pipeline/comparison/reference_flow.h"
+#include "pipeline/classical/reference_flow.h"
 #include "pipeline/learner/flow_loss_options.h"
 #include "service/commands/evaluate/evaluation_json.h"
 #include "service/commands/evaluate/evaluation_plots.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "pipeline/comparison/reference_flow.h"
+#include "pipeline/classical/reference_flow.h"
 #include "pipeline/evaluation/pictures.h"
 
 namespace millrace::service {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/comparison/generated_clip.h"
-#include "pipeline/comparison/reference_flow.h"
+#include "pipeline/classical/reference_flow.h"
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/models/named_flow_network.h"
 #include "pipeline/nn/weights_file.h"

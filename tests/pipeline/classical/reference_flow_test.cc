@@ -1,4 +1,4 @@
-#include "pipeline/comparison/reference_flow.h"
+#include "pipeline/classical/reference_flow.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "pipeline/comparison/reference_flow.h"
+#include "pipeline/classical/reference_flow.h"
 
 #include <cstddef>
 #include <utility>
@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "pipeline/classical/dis_flow.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -54,6 +55,9 @@ class OpenCvFlow final : public ReferenceFlow {
 
 cv::Ptr<cv::DenseOpticalFlow> OpenCvMethod(std::string_view name) {
   if (name == "dis") return cv::DISOpticalFlow::create(cv::DISOpticalFlow::PRESET_MEDIUM);
+  if (name == "dis_fine") {
+    return MakeDisFlow({.refinement_steps = 30, .smoothness = 40});
+  }
   if (name == "dis_fast") return cv::DISOpticalFlow::create(cv::DISOpticalFlow::PRESET_FAST);
   if (name == "dis_ultrafast") {
     return cv::DISOpticalFlow::create(cv::DISOpticalFlow::PRESET_ULTRAFAST);
