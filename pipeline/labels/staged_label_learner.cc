@@ -101,8 +101,8 @@ StagedLabelLearner::StagedLabelLearner(const LearnerOptions& options, const Labe
       newest_(copied_.chain(), options.threads_per_stage) {}
 
 absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
-  if (task_.divergence) {
-    MILLRACE_ASSIGN_OR_RETURN(recovery_, Recovery::Open(RecoveryOptions(), chain_));
+  if (const auto& divergence = task_.divergence) {
+    MILLRACE_ASSIGN_OR_RETURN(recovery_, Recovery::Open(RecoveryOptions(*divergence), chain_));
   }
   admitted_ = resumption().first_sample;
   window_ = SampleWindow(task_.window, admitted_);
@@ -166,8 +166,8 @@ StagedNetwork::Options StagedLabelLearner::NetworkOptions(OnPrediction on_predic
   return network;
 }
 
-Recovery::Options StagedLabelLearner::RecoveryOptions() const {
-  return {.divergence = *task_.divergence,
+Recovery::Options StagedLabelLearner::RecoveryOptions(const DivergenceOptions& divergence) const {
+  return {.divergence = divergence,
           .copy_every = options_.copy_every,
           .checkpoints = options_.checkpoints,
           .hooks = hooks_,
@@ -233,7 +233,7 @@ absl::StatusOr<std::int64_t> StagedLabelLearner::AdmitSample(std::span<const flo
   if (label) MILLRACE_RETURN_IF_ERROR(CheckLabel(*label, task_.task, task_.outputs));
   MILLRACE_RETURN_IF_ERROR(failure_);
   labels_->Admit(admitted_, std::move(label));
-  const at::Tensor batch = window_.Add(BatchOf(values, sample_shape_)[0]);
+  at::Tensor batch = window_.Add(BatchOf(values, sample_shape_)[0]);
   absl::StatusOr<std::int64_t> number = run_->Admit([&] { return batch; });
   failure_ = number.status();
   MILLRACE_CHECK(!number.ok() || *number == admitted_);

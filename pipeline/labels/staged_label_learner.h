@@ -123,7 +123,7 @@ class StagedLabelLearner final : public Learner {
   [[nodiscard]] absl::Status Start(OnPrediction on_prediction);
   [[nodiscard]] absl::Status StartRun(Phases phases, OnPrediction on_prediction);
   [[nodiscard]] StagedNetwork::Options NetworkOptions(OnPrediction on_prediction);
-  [[nodiscard]] Recovery::Options RecoveryOptions() const;
+  [[nodiscard]] Recovery::Options RecoveryOptions(const DivergenceOptions& divergence) const;
   [[nodiscard]] OnPrediction Publisher(OnPrediction on_prediction);
   [[nodiscard]] OnLabelScore ScoreTaker();
   [[nodiscard]] absl::Status CheckPicture(const Sample& sample) const;

@@ -139,9 +139,10 @@ json NewestJson(const Prediction* newest) {
 
 /// `reference`: the method that predictions are compared with; empty: no method.
 json RecentJson(const RecentLearning& recent, const std::string& reference) {
+  const std::optional<double> explained = recent.explained();
   return {{"predictions", recent.predictions},
           {"window", kLossWindow},
-          {"explained", recent.explained() ? json(*recent.explained()) : json(nullptr)},
+          {"explained", explained ? json(*explained) : json(nullptr)},
           {"sees_spurious_motion", recent.sees_spurious_motion()},
           {"spurious_share", recent.spurious_share},
           {"reference",
