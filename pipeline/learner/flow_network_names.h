@@ -11,6 +11,8 @@ namespace millrace::pipeline {
 
 /// flow: the coarse-to-fine network with matching built in (coarse_to_fine_network.h).
 ///
+/// refine: corrects a classical flow, which it computes first (refining_network.h).
+///
 /// levels: like flow, but each level has its own features. So every level can be a stage that
 ///         learns from its own loss: schedule local.
 ///

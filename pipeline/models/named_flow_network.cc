@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "pipeline/models/coarse_to_fine_network.h"
 #include "pipeline/models/published_flow_networks.h"
+#include "pipeline/models/refining_network.h"
 
 namespace millrace::pipeline {
 
@@ -13,6 +14,9 @@ LayerChain MakeNamedFlowNetwork(const NamedFlowNetworkOptions& options) {
   if (options.name == "ndconv") return MakeNdConv(options);
   if (options.name == "resunet") return MakeResUnet(options);
   if (options.name == "flownets") return MakeFlowNetS(options);
+  if (options.name == "refine") {
+    return MakeRefiningNetwork({.seed = options.seed, .pairs = options.pairs});
+  }
   MILLRACE_CHECK(options.name == "flow");
   return MakeCoarseToFineNetwork({.seed = options.seed, .pairs = options.pairs});
 }
