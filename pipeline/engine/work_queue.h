@@ -30,7 +30,7 @@ class WorkQueue {
 
   /// REQUIRES: not empty.
   [[nodiscard]] Work Take() {
-    const Work work = At(taken_);
+    Work work = At(taken_);
     ++taken_;
     return work;
   }

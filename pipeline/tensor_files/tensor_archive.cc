@@ -170,7 +170,7 @@ absl::StatusOr<c10::IValue> TensorArchive::Read(const std::string& name) {
                                   /*use_storage_device=*/false, TypeNamed,
                                   std::make_shared<torch::jit::DeserializationStorageContext>());
   unpickler.set_version(records_.version());
-  const c10::IValue value = unpickler.parse_ivalue();
+  c10::IValue value = unpickler.parse_ivalue();
   MILLRACE_RETURN_IF_ERROR(CheckAll(value, there));
   return value;
 }

@@ -140,6 +140,7 @@ constexpr ConfigMember Member(Of /*of*/) {
 }
 
 /// Like Member(), for an enumeration. `kNames` are in the order of its values.
+// NOLINTNEXTLINE(readability-identifier-naming): a constant.
 template <ConfigNames kNames, typename Of>
 constexpr ConfigMember Enumeration(Of /*of*/) {
   return {.get = [](const ConfigTarget& target) -> ConfigJson {

@@ -2,8 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/plural.h"
 #include "pipeline/learner/device_names.h"
 #include "pipeline/schedules/schedules.h"
@@ -105,51 +109,63 @@ constexpr ConfigKey kScheduleKeys[] = {
      "Threads inside one operation of a stage."},
 };
 
+void CheckCuts(const ConfigValue& stream, const pipeline::LearnerOptions& learner) {
+  const auto cuts = static_cast<int>(learner.cuts.size());
+  if (cuts == 0) return;
+  if (cuts != learner.stages - 1) {
+    stream.WrongAt("schedule", "cuts",
+                   absl::StrCat("has ", cuts, cuts == 1 ? " entry; " : " entries; ",
+                                Plural(learner.stages, "stage"),
+                                learner.stages == 1 ? " needs " : " need ", learner.stages - 1));
+  }
+  if (std::ranges::adjacent_find(learner.cuts, std::greater_equal<>()) != learner.cuts.end()) {
+    stream.WrongAt("schedule", "cuts", "must rise from entry to entry");
+  }
+  if (learner.schedule == "auto") {
+    stream.WrongAt("schedule", "cuts", "cannot be given with the kind auto, which cuts by itself");
+  }
+}
+
+/// The schedules that read a key.
+struct KeyOfKinds {
+  std::string_view key;
+  std::vector<std::string> kinds;
+  bool given;
+};
+
+void CheckKeysOfKinds(const ConfigValue& stream, const pipeline::LearnerOptions& learner) {
+  const pipeline::LearnerOptions defaults;
+  const pipeline::ScheduleRequest& request = learner.request;
+  const KeyOfKinds all[] = {
+      {"period_ms", {"one_f_one_b_star", "interleaved"}, request.period > 0},
+      {"recompute", {"gpipe"}, request.recompute != defaults.request.recompute},
+      {"switch_at", {"hybrid"}, request.switch_at != defaults.request.switch_at},
+      {"frames_per_second", {"auto"}, learner.frames_per_second > 0},
+      {"replan_share", {"auto"}, learner.replan_share != defaults.replan_share},
+      {"samples", {"gpipe", "timeprest", "pipedream_2bw", "k_periodic"}, request.samples > 0},
+  };
+  for (const auto& [key, kinds, given] : all) {
+    if (!given || std::ranges::find(kinds, learner.schedule) != kinds.end()) continue;
+    stream.WrongAt("schedule", key,
+                   absl::StrCat("is for the ", kinds.size() == 1 ? "kind " : "kinds ",
+                                absl::StrJoin(kinds, ", "), " only"));
+  }
+}
+
 }  // namespace
 
 ConfigKeys ScheduleKeys() { return kScheduleKeys; }
 
 void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
   const pipeline::LearnerOptions& learner = config.learner;
-  const auto cuts = static_cast<int>(learner.cuts.size());
-  if (cuts > 0 && cuts != learner.stages - 1) {
-    stream.WrongAt("schedule", "cuts",
-                   absl::StrCat("has ", cuts, cuts == 1 ? " entry; " : " entries; ",
-                                Plural(learner.stages, "stage"),
-                                learner.stages == 1 ? " needs " : " need ", learner.stages - 1));
-  }
-  if (std::adjacent_find(learner.cuts.begin(), learner.cuts.end(), std::greater_equal<>()) !=
-      learner.cuts.end()) {
-    stream.WrongAt("schedule", "cuts", "must rise from entry to entry");
-  }
-  const auto only_for = [&](bool given, std::string_view key, std::string_view kinds, bool fits) {
-    if (!given || fits) return;
-    stream.WrongAt("schedule", key, absl::StrCat("is for ", std::string(kinds), " only"));
-  };
-  const std::string& kind = learner.schedule;
-  only_for(learner.request.period > 0, "period_ms", "the kinds one_f_one_b_star and interleaved",
-           kind == "one_f_one_b_star" || kind == "interleaved");
-  const pipeline::LearnerOptions defaults;
-  only_for(learner.request.recompute != defaults.request.recompute, "recompute", "the kind gpipe",
-           kind == "gpipe");
-  only_for(learner.request.switch_at != defaults.request.switch_at, "switch_at", "the kind hybrid",
-           kind == "hybrid");
-  if (kind == "pipedream_2bw" && learner.request.samples > 0 &&
-      learner.request.samples < learner.stages) {
+  CheckCuts(stream, learner);
+  CheckKeysOfKinds(stream, learner);
+  const int samples = learner.request.samples;
+  if (learner.schedule == "pipedream_2bw" && samples > 0 && samples < learner.stages) {
     stream.WrongAt(
         "schedule", "samples",
-        absl::StrCat("is ", learner.request.samples,
-                     "; pipedream_2bw needs at least as many as stages, ", learner.stages));
-  }
-  only_for(learner.frames_per_second > 0, "frames_per_second", "the kind auto", kind == "auto");
-  only_for(learner.replan_share != defaults.replan_share, "replan_share", "the kind auto",
-           kind == "auto");
-  only_for(
-      learner.request.samples > 0, "samples",
-      "the kinds gpipe, timeprest, pipedream_2bw, k_periodic",
-      kind == "gpipe" || kind == "timeprest" || kind == "pipedream_2bw" || kind == "k_periodic");
-  if (kind == "auto" && cuts > 0) {
-    stream.WrongAt("schedule", "cuts", "cannot be given with the kind auto, which cuts by itself");
+        absl::StrCat("is ", samples, "; pipedream_2bw needs at least as many as stages, ",
+                     learner.stages));
   }
 }
 

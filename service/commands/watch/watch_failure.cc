@@ -84,7 +84,7 @@ std::string OfConnection(const std::string& said, const WatchSecurity& security)
 }  // namespace
 
 std::string FailureInWords(const absl::Status& why, const WatchSecurity& security) {
-  const std::string said(why.message());
+  std::string said(why.message());
   if (absl::IsUnauthenticated(why)) {
     if (security.token_file.empty()) {
       return "the server wants a token; name the file that holds one with --token-file FILE";

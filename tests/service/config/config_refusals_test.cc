@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"NineStages", Stream("source: {uri: a.avi}, schedule: {stages: 9}"),
          "c:3:54: 'stages' is '9'; it must be a whole number from 1 to 8"},
         {"PeriodOfPartime", Stream("source: {uri: a.avi}, schedule: {kind: partime, period_ms: 5}"),
-         "c:3:72: 'period_ms' is for the kinds one_f_one_b_star and interleaved only"},
+         "c:3:72: 'period_ms' is for the kinds one_f_one_b_star, interleaved only"},
         {"AutoWithCuts", Stream("source: {uri: a.avi}, schedule: {kind: auto, cuts: [2]}"),
          "c:3:64: 'cuts' cannot be given with the kind auto, which cuts by itself"},
         {"RateOfGpipe",
