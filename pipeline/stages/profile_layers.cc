@@ -166,12 +166,7 @@ class Profiling {
         if (device_.is_cpu()) yardstick_ms_.push_back(yardstick_.RunMs());
         network_.Admit(step.first, input_);
       }
-      if (forward && step.first == 0) {
-        layers[step.stage - 1].activation_bytes += BytesLeftBy([&] { network_.Run(step); });
-        return;
-      }
-      const double time = MillisecondsOf(device_, [&] { network_.Run(step); });
-      if (step.first >= kUntimed) TimesOf(step.stage - 1, step.kind).push_back(time);
+      RunStep(step, layers[step.stage - 1]);
     });
     if (!options.stop.stop_requested()) tell(all);
   }
@@ -197,6 +192,16 @@ class Profiling {
   }
 
  private:
+  // The first forward of each layer is not timed: it shows the memory.
+  void RunStep(const Step& step, LayerProfile& layer) {
+    if (step.kind == OperationKind::kForward && step.first == 0) {
+      layer.activation_bytes += BytesLeftBy([&] { network_.Run(step); });
+      return;
+    }
+    const double time = MillisecondsOf(device_, [&] { network_.Run(step); });
+    if (step.first >= kUntimed) TimesOf(step.stage - 1, step.kind).push_back(time);
+  }
+
   Times& TimesOf(int layer, OperationKind kind) { return times_[layer][static_cast<int>(kind)]; }
 
   const at::Tensor& input_;

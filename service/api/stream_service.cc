@@ -59,7 +59,8 @@ grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContex
 }
 
 absl::StatusOr<v1::CreateStreamResponse> StreamService::Create(
-    const v1::CreateStreamRequest& request, const std::string& client, std::stop_token stop) {
+    const v1::CreateStreamRequest& request, const std::string& client,
+    const std::stop_token& stop) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string entry, ToJson(request.config(), kField));
   const auto rules = api_.rules->Now();
   MILLRACE_ASSIGN_OR_RETURN(StreamConfig config, ParseStreamEntry(entry, kField, rules->defaults));
@@ -110,7 +111,8 @@ grpc::ServerUnaryReactor* StreamService::UpdateStream(grpc::CallbackServerContex
 }
 
 absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(
-    const v1::UpdateStreamRequest& request, const std::string& client, std::stop_token stop) {
+    const v1::UpdateStreamRequest& request, const std::string& client,
+    const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(Required(request.stream()));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, api_.streams->Find(request.stream()));
   const StreamConfig before = served->config();

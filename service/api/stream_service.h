@@ -66,9 +66,11 @@ class StreamService final : public StreamMethods {
  private:
   /// `client`: the client's address, also in the functions below.
   [[nodiscard]] absl::StatusOr<v1::CreateStreamResponse> Create(
-      const v1::CreateStreamRequest& request, const std::string& client, std::stop_token stop);
+      const v1::CreateStreamRequest& request, const std::string& client,
+      const std::stop_token& stop);
   [[nodiscard]] absl::StatusOr<v1::UpdateStreamResponse> Update(
-      const v1::UpdateStreamRequest& request, const std::string& client, std::stop_token stop);
+      const v1::UpdateStreamRequest& request, const std::string& client,
+      const std::stop_token& stop);
   [[nodiscard]] absl::StatusOr<v1::DeleteStreamResponse> Delete(
       const v1::DeleteStreamRequest& request, const std::string& client,
       const std::stop_token& stop);

@@ -181,8 +181,8 @@ class Evaluation {
         data_(std::move(data)),
         rows_(RowsOf(arguments)) {
     if (::isatty(STDERR_FILENO) == 0) return;
-    bar_.emplace(std::cerr, ProgressBar::OnStandardError("samples"));
-    trial_.on_sample = [this] { ShowSample(); };
+    ProgressBar& bar = bar_.emplace(std::cerr, ProgressBar::OnStandardError("samples"));
+    trial_.on_sample = [this, &bar] { ShowSample(bar); };
   }
 
   absl::Status Run() {
@@ -240,9 +240,9 @@ class Evaluation {
   }
 
   // Every run has the same number of samples, whatever its seed.
-  void ShowSample() {
+  void ShowSample(ProgressBar& bar) {
     const auto runs = static_cast<std::int64_t>(rows_.size()) * arguments_.seeds;
-    bar_->Show(++samples_, runs * static_cast<std::int64_t>(train_samples_) * trial_.passes);
+    bar.Show(++samples_, runs * static_cast<std::int64_t>(train_samples_) * trial_.passes);
   }
 
   const EvaluateLabelsArguments& arguments_;

@@ -10,9 +10,9 @@ namespace {
 using pipeline::PixelMean;
 using pipeline::StreamScores;
 
-template <PixelMean pipeline::FlowScores::*mean>
+template <PixelMean pipeline::FlowScores::*Mean>
 std::optional<double> MeanBy(const StreamScores& scores) {
-  return (scores.flow.*mean).mean();
+  return (scores.flow.*Mean).mean();
 }
 
 std::optional<double> RatioOf(const StreamScores& scores) {
