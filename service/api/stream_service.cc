@@ -128,9 +128,8 @@ absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(
   MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, rules->sources, current));
   MILLRACE_ASSIGN_OR_RETURN(
       const SharedStream updated,
-      api_.changes->Update(
-          {.name = request.stream(), .etag = request.etag(), .stop = std::move(stop)}, config,
-          request.allow_reset()));
+      api_.changes->Update({.name = request.stream(), .etag = request.etag(), .stop = stop}, config,
+                           request.allow_reset()));
   LogChange(client, config.name, WhatChanged(before, config));
   v1::UpdateStreamResponse response;
   ToMessage(*updated, *response.mutable_stream());
