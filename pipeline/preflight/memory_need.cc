@@ -56,7 +56,7 @@ struct Use {
 };
 
 // The number that Recovery keeps.
-double Unproven(int window, int copy_every) { return window / std::max(copy_every, 1) + 3; }
+int Unproven(int window, int copy_every) { return window / std::max(copy_every, 1) + 3; }
 
 double KeptBy(const OptimizerOptions& optimizer) {
   using Kind = OptimizerOptions::Kind;
@@ -97,7 +97,7 @@ absl::StatusOr<double> HeldByStages(const Layers& layers, const Use& use) {
   return most;
 }
 
-Layers Without(Layers layers, std::vector<double LayerProfile::*> bytes) {
+Layers Without(Layers layers, const std::vector<double LayerProfile::*>& bytes) {
   for (LayerProfile& layer : layers) {
     for (double LayerProfile::*of : bytes) layer.*of = 0;
   }

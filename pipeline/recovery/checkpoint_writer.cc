@@ -107,8 +107,9 @@ absl::Status CheckpointWriter::Write(const Checkpoint& checkpoint) {
 std::optional<CheckpointWriter::Task> CheckpointWriter::Next() {
   const MutexLock lock(mu_);
   while (!waiting_ && !closed_) changed_.wait(mu_);
-  if (!waiting_) return std::nullopt;
-  Task task{.checkpoint = *std::exchange(waiting_, std::nullopt)};
+  std::optional<Checkpoint> next = std::exchange(waiting_, std::nullopt);
+  if (!next) return std::nullopt;
+  Task task{.checkpoint = *std::move(next)};
   task.checkpoint.kept = IsRequested();
   if (task.checkpoint.kept) task.answers = answered_ = requested_;
   return task;
