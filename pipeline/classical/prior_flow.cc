@@ -29,7 +29,8 @@ PriorFlow::PriorFlow(int width, int height)
     : buffers_(std::make_unique<Buffers>(
           Buffers{.method = MakeDisFlow({.patch_stride = 4, .search_steps = 4}),
                   .previous = cv::Mat(height, width, CV_8U),
-                  .current = cv::Mat(height, width, CV_8U)})) {}
+                  .current = cv::Mat(height, width, CV_8U),
+                  .flow = cv::Mat()})) {}
 
 PriorFlow::~PriorFlow() = default;
 PriorFlow::PriorFlow(PriorFlow&&) noexcept = default;

@@ -4,8 +4,6 @@
 #include <numbers>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/zeros_like.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
@@ -16,6 +14,8 @@
 #include "pipeline/models/open_flow_network.h"
 #include "pipeline/nn/stage.h"
 #include "pipeline/nn/weights_file.h"
+#include "pipeline/offline/pretrain_report.h"
+#include "pipeline/offline/scene_pretraining.h"
 #include "pipeline/optim/rmsprop.h"
 #include "pipeline/scenes/generated_stream.h"
 
@@ -61,40 +61,9 @@ double RateShare(double done) {
   return kLeastRateShare + (1 - kLeastRateShare) * (1 + std::cos(std::numbers::pi * done)) / 2;
 }
 
-double EndPointError(const at::Tensor& flow, const at::Tensor& truth) {
-  return (flow - truth).square().sum(1).sqrt().mean().item<double>();
-}
-
-// Sums for the means of a report.
-class Report {
- public:
-  void Add(const FlowLoss& loss, const at::Tensor& flow, const at::Tensor& truth) {
-    ++frames_;
-    photometric_ += loss.photometric.item<double>();
-    no_motion_ += loss.no_motion.item<double>();
-    error_ += EndPointError(flow, truth);
-    error_no_motion_ += EndPointError(at::zeros_like(truth), truth);
-  }
-
-  [[nodiscard]] PretrainProgress Close(std::int64_t frames_so_far) {
-    const double frames = static_cast<double>(frames_);
-    const PretrainProgress progress{frames_so_far, photometric_ / no_motion_, error_ / frames,
-                                    error_no_motion_ / frames};
-    *this = Report();
-    return progress;
-  }
-
- private:
-  std::int64_t frames_ = 0;
-  double photometric_ = 0;
-  double no_motion_ = 0;
-  double error_ = 0;
-  double error_no_motion_ = 0;
-};
-
 // Scores the network on one pair, then learns from it.
 void Learn(const Stage& network, const GeneratedPair& pair, const FlowLossOptions& options,
-           RmsProp& optimizer, Report& report) {
+           RmsProp& optimizer, PretrainReport& report) {
   const at::Tensor flow = network.Forward({pair.pictures})[0];
   const FlowLoss loss = ComputeFlowLoss(pair.pictures, flow, options);
   report.Add(loss, flow.detach().narrow(0, 0, 1), pair.flow);
@@ -109,6 +78,7 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
                                          const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
   MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
+  if (!options.photographs.empty()) return PretrainOnScenes(options, on_progress, stop);
   const OneThread one_thread;
   MILLRACE_ASSIGN_OR_RETURN(
       const NetworkWithState opened,
@@ -126,7 +96,7 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
                           .speed = kFastest,
                           .frames_per_scene = kFramesPerScene});
   PretrainSummary summary;
-  Report report;
+  PretrainReport report;
   for (std::int64_t frame = 1; frame <= options.frames; ++frame) {
     if (stop.stop_requested()) {
       return absl::CancelledError(absl::StrCat("stopped after ", Plural(frame - 1, "frame"), "; ",

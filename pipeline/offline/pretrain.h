@@ -9,9 +9,11 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "pipeline/learner/flow_loss_options.h"
+#include "pipeline/learner/photograph.h"
 
 namespace millrace::pipeline {
 
@@ -25,9 +27,16 @@ struct PretrainOptions {
   /// defines.
   int width = 192;
   int height = 144;
+  /// Grey pictures of which scenes with known motion are made (photo_scenes.h). The network then
+  /// learns the true motion, by Adam. Empty: it learns without the truth from a generated stream,
+  /// by RMSprop.
+  std::vector<Photograph> photographs = {};
+  /// With photographs: the folder that keeps what has been learned every 2,000 pairs and at a stop.
+  /// The same options continue from there. Empty: nothing is kept.
+  std::string checkpoints = {};
   /// The number of pairs; the network learns from each once. At least 1.
   std::int64_t frames = 3000;
-  /// The initial rate. It falls to an eighth along half a cosine.
+  /// The initial rate. It falls along half a cosine: to an eighth, with photographs to a fiftieth.
   double learning_rate = 4e-4;
   /// The loss that it learns by.
   FlowLossOptions loss = {};

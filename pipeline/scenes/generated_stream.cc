@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-
 #include "base/check.h"
 
 namespace millrace::pipeline {
@@ -25,13 +21,6 @@ GeneratedScene::Options SceneOptions(const GeneratedStream::Options& options) {
     scene.wall = 1.5;
   }
   return scene;
-}
-
-std::vector<std::uint8_t> RgbOf(const std::vector<std::uint8_t>& picture) {
-  std::vector<std::uint8_t> rgb(3 * picture.size());
-  std::uint8_t* out = rgb.data();
-  for (const std::uint8_t grey : picture) out = std::fill_n(out, 3, grey);
-  return rgb;
 }
 
 }  // namespace
@@ -56,22 +45,6 @@ Kind GeneratedStream::NextKind() const {
   return pause ? Kind::kPause : Kind::kMotion;
 }
 
-GeneratedPair GeneratedStream::PairOf(Kind kind, const Picture& current) const {
-  const std::vector<std::int64_t> size = {1, 1, options_.height, options_.width};
-  GeneratedPair pair{
-      .kind = kind,
-      .pictures = at::empty({2, 1, options_.height, options_.width}, at::kFloat),
-      .flow = at::zeros({1, 2, options_.height, options_.width}, at::kFloat),
-      .visible = kind == Kind::kPause ? at::ones(size, at::kByte) : at::zeros(size, at::kByte),
-      .previous_rgb = RgbOf(last_picture_),
-      .current_rgb = RgbOf(current)};
-  float* grey = pair.pictures.mutable_data_ptr<float>();
-  for (const Picture* picture : {&last_picture_, &current}) {
-    for (const std::uint8_t value : *picture) *grey++ = static_cast<float>(value) / 255;
-  }
-  return pair;
-}
-
 GeneratedPair GeneratedStream::Next() {
   if (scene_ == nullptr || (!options_.cuts && NextKind() == Kind::kCut)) {
     StartScene();
@@ -80,7 +53,7 @@ GeneratedPair GeneratedStream::Next() {
   const Kind kind = NextKind();
   if (kind == Kind::kPause) {
     ++pairs_of_pause_;
-    return PairOf(kind, last_picture_);
+    return PairOf(kind, last_picture_, last_picture_, options_.width);
   }
   if (kind == Kind::kCut) {
     StartScene();
@@ -91,7 +64,7 @@ GeneratedPair GeneratedStream::Next() {
     ++pairs_of_motion_;
   }
   Picture picture = scene_->Draw();
-  GeneratedPair pair = PairOf(kind, picture);
+  GeneratedPair pair = PairOf(kind, last_picture_, picture, options_.width);
   if (kind == Kind::kMotion) {
     const GeneratedScene::Motion motion = scene_->MotionToHere();
     std::copy(motion.flow.begin(), motion.flow.end(), pair.flow.mutable_data_ptr<float>());

@@ -8,33 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
 #include "base/random.h"
+#include "pipeline/scenes/generated_pair.h"
 #include "pipeline/scenes/generated_scene.h"
 
 namespace millrace::pipeline {
-
-struct GeneratedPair {
-  enum class Kind {
-    kMotion,
-    /// The previous picture again, as a stuck camera sends it: the flow is zero.
-    kPause,
-    /// The two pictures are of different scenes: the flow is meaningless, and no pixel is visible.
-    kCut,
-  };
-  Kind kind = Kind::kMotion;
-  /// [2, 1, height, width], previous then current: the bytes divided by 255.
-  at::Tensor pictures;
-  /// [1, 2, height, width], in pixels, indexed at the previous picture.
-  at::Tensor flow;
-  /// uint8 [1, 1, height, width]: 1 where the previous picture's pixel is in the current picture
-  /// and not hidden, else 0.
-  at::Tensor visible;
-  /// The pictures in a camera's format: red, green, blue bytes, all equal, rows first.
-  std::vector<std::uint8_t> previous_rgb;
-  std::vector<std::uint8_t> current_rgb;
-};
 
 /// Pairs of consecutive frames, one scene after another. Bytes and flow are identical on every
 /// machine. Not thread-safe.
@@ -78,7 +56,6 @@ class GeneratedStream {
   // What the next pair shows.
   [[nodiscard]] GeneratedPair::Kind NextKind() const;
   void StartScene();
-  [[nodiscard]] GeneratedPair PairOf(GeneratedPair::Kind kind, const Picture& current) const;
 
   const Options options_;
   Random random_;

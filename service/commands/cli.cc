@@ -68,7 +68,7 @@ int RunCommandLine(int argc, char** argv) {
   ServeArguments serve;
   WatchArguments watch;
   CheckConfigArguments check_config;
-  pipeline::PretrainOptions pretrain;
+  PretrainArguments pretrain;
   PlanArguments plan;
   InitArguments init;
   AddInit(app, init);

@@ -1,7 +1,11 @@
 #include "service/commands/pretrain_command.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <stop_token>
+#include <utility>
+#include <vector>
 
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
@@ -9,6 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/plural.h"
+#include "base/status.h"
+#include "ingest/frame/image_folder.h"
+#include "ingest/pictures/image_decoder.h"
 #include "service/frames/explained.h"
 #include "service/terminal/cli_exit_codes.h"
 #include "service/terminal/cli_network.h"
@@ -21,15 +28,58 @@ namespace {
 
 constexpr char kFooter[] = R"(
 A network with random weights needs hundreds of frames of a real camera to see any motion. With
-these weights it adapts at once. The program generates the stream: textures with exactly known
-motion. The same options give the same weights on the same machine.
+these weights it adapts at once. The program generates the pictures, so their motion is known
+exactly. The same options give the same weights on the same machine.
 
-Example
-  millrace pretrain --output flow-start.safetensors --frames 3000)";
+With photographs, the pictures are cut-outs of them that move before each other, and the network
+learns their true motion. This takes hours. With --checkpoints, a stopped run continues when the
+same command starts again.
+
+Examples
+  millrace pretrain --output flow-start.safetensors --frames 3000
+  millrace pretrain --network refine --photographs FOLDER --frames 80000 --checkpoints unfinished \
+    --output refine-start.safetensors)";
+
+// Smaller pictures have too little texture for a scene.
+constexpr int kLeastSide = 128;
+
+pipeline::Photograph InGrey(const ingest::Picture& picture) {
+  pipeline::Photograph photograph{.width = picture.width, .height = picture.height, .grey = {}};
+  photograph.grey.reserve(picture.rgb.size() / 3);
+  for (std::size_t i = 0; i < picture.rgb.size(); i += 3) {
+    const int sum = 299 * picture.rgb[i] + 587 * picture.rgb[i + 1] + 114 * picture.rgb[i + 2];
+    photograph.grey.push_back(static_cast<std::uint8_t>((sum + 500) / 1000));
+  }
+  return photograph;
+}
+
+absl::StatusOr<std::vector<pipeline::Photograph>> ReadPhotographs(const std::string& folder) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<std::string> paths, ingest::ListImages(folder));
+  std::vector<pipeline::Photograph> photographs;
+  for (const std::string& path : paths) {
+    const auto refused = [&](const absl::Status& why) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": ", why.message()));
+    };
+    const absl::StatusOr<std::string> bytes = ingest::ReadImage(path);
+    if (!bytes.ok()) return refused(bytes.status());
+    const absl::StatusOr<ingest::DecodedImage> image =
+        ingest::DecodeImage({reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
+    if (!image.ok()) return refused(image.status());
+    const ingest::Picture& picture = *image->picture;
+    if (std::min(picture.width, picture.height) < kLeastSide) continue;
+    photographs.push_back(InGrey(picture));
+  }
+  if (photographs.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, ": no picture has at least ", kLeastSide, "x", kLeastSide, " pixels"));
+  }
+  return photographs;
+}
 
 }  // namespace
 
-void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
+void AddPretrain(CLI::App& app, PretrainArguments& arguments) {
+  pipeline::PretrainOptions& options = arguments.options;
   CLI::App* pretrain = app.add_subcommand("pretrain", "Train the initial weights of streams");
   pretrain->add_option("-o,--output", options.output, "The weight file to write")->required();
   pretrain->add_option("--frames", options.frames, "Pairs of pictures to learn from")
@@ -43,9 +93,17 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
   pretrain->add_option("--height", options.height, "Their height, likewise")
       ->check(WholeFrom(1))
       ->capture_default_str();
+  CLI::Option* photographs = pretrain->add_option(
+      "--photographs", arguments.photographs,
+      "A folder of JPEG and PNG files: learn the true motion of scenes of them");
+  pretrain
+      ->add_option("--checkpoints", options.checkpoints,
+                   "With --photographs: a folder that keeps what a stopped run has learned")
+      ->needs(photographs);
   pretrain
       ->add_option("--learning-rate", options.learning_rate,
-                   "RMSprop's learning rate at the beginning; it falls to an eighth")
+                   "The learning rate at the beginning; it falls to an eighth, with photographs to "
+                   "a fiftieth")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   pretrain->add_option("--network", options.network, NetworkHelp())
@@ -74,14 +132,27 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
   pretrain->footer(kFooter);
 }
 
-int RunPretrain(pipeline::PretrainOptions options) {
+int RunPretrain(PretrainArguments arguments) {
+  pipeline::PretrainOptions& options = arguments.options;
+  if (!arguments.photographs.empty()) {
+    absl::StatusOr<std::vector<pipeline::Photograph>> read = ReadPhotographs(arguments.photographs);
+    if (!read.ok()) {
+      std::cerr << "millrace pretrain: " << read.status().message() << "\n";
+      return kExitUsage;
+    }
+    options.photographs = *std::move(read);
+  }
   StopSignals signals;
   std::stop_source stop;
   signals.Watch([&] { stop.request_stop(); });
 
+  const std::string made_of =
+      options.photographs.empty()
+          ? ""
+          : absl::StrCat(" of ", Plural(options.photographs.size(), "photograph"));
   std::cout << absl::StrFormat(
-                   "learning flow from %d generated pairs of %dx%d; %s is written at the end\n",
-                   options.frames, options.width, options.height, options.output)
+                   "learning flow from %d generated pairs of %dx%d%s; %s is written at the end\n",
+                   options.frames, options.width, options.height, made_of, options.output)
             << std::flush;
   ProgressBar bar(std::cerr, ProgressBar::OnStandardError("frames"));
   options.on_frame = [&](std::int64_t frames) { bar.Show(frames, options.frames); };

@@ -1,15 +1,23 @@
 // `millrace pretrain`: trains the initial weights for streams.
 #pragma once
 
+#include <string>
+
 #include "pipeline/offline/pretrain.h"
 #include "service/terminal/cli_app.h"
 
 namespace millrace::service {
 
-/// Adds the command to `app`. Parsing writes to `options`.
-void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options);
+struct PretrainArguments {
+  pipeline::PretrainOptions options = {};
+  /// A folder of pictures; empty: none.
+  std::string photographs = {};
+};
+
+/// Adds the command to `app`. Parsing writes to `arguments`.
+void AddPretrain(CLI::App& app, PretrainArguments& arguments);
 
 /// Runs the command, printing its progress, and returns the program's exit code.
-[[nodiscard]] int RunPretrain(pipeline::PretrainOptions options);
+[[nodiscard]] int RunPretrain(PretrainArguments arguments);
 
 }  // namespace millrace::service

@@ -1,0 +1,204 @@
+#include "pipeline/offline/scene_pretraining.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/bounded_queue.h"
+#include "base/plural.h"
+#include "base/status.h"
+#include "pipeline/device/one_thread.h"
+#include "pipeline/flow/flow_loss.h"
+#include "pipeline/models/open_flow_network.h"
+#include "pipeline/nn/network_state.h"
+#include "pipeline/nn/stage.h"
+#include "pipeline/nn/weights_file.h"
+#include "pipeline/offline/pretrain_report.h"
+#include "pipeline/optim/optimizer.h"
+#include "pipeline/recovery/checkpoints.h"
+#include "pipeline/scenes/photo_scenes.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr std::int64_t kPairsPerStep = 4;
+constexpr std::int64_t kWarmUpSteps = 200;
+constexpr std::int64_t kStepsPerCheckpoint = 500;
+constexpr double kLeastRateShare = 0.02;
+// The largest gradient of a layer; a larger one is scaled down.
+constexpr double kClipNorm = 1;
+
+/// The pairs of a list from `first` on, made ahead on a thread of its own.
+class PairsAhead {
+ public:
+  PairsAhead(const PhotoScenes& scenes, std::int64_t first)
+      : thread_([this, &scenes, first] {
+          for (std::int64_t number = first; pairs_.PushOrWait(scenes.Make(number)); ++number) {
+          }
+        }) {}
+  ~PairsAhead() { pairs_.Close(); }
+  PairsAhead(const PairsAhead&) = delete;
+  PairsAhead& operator=(const PairsAhead&) = delete;
+
+  [[nodiscard]] GeneratedPair Next() { return *pairs_.Pop(); }
+
+ private:
+  BoundedQueue<GeneratedPair> pairs_{2 * kPairsPerStep};
+  std::jthread thread_;  // Last: it uses the queue.
+};
+
+/// [n, height, width]: the distance of each pixel's flow from the true one.
+at::Tensor ErrorOf(const at::Tensor& flow, const at::Tensor& truth) {
+  constexpr double kSmooth = 1e-6;  // The root has a gradient at zero, too.
+  return (flow - truth).square().sum(1).add(kSmooth).sqrt();
+}
+
+/// The learning rate of a step, relative to the configured one.
+double RateShare(std::int64_t step, std::int64_t steps) {
+  const double warm_up = std::min(1.0, static_cast<double>(step + 1) / kWarmUpSteps);
+  const double done = static_cast<double>(step) / static_cast<double>(steps);
+  const double cosine = (1 + std::cos(std::numbers::pi * done)) / 2;
+  return warm_up * (kLeastRateShare + (1 - kLeastRateShare) * cosine);
+}
+
+/// The network, an optimizer for each layer, and the number of steps so far.
+class SceneTrainer {
+ public:
+  SceneTrainer(const PretrainOptions& options, const LayerChain& network)
+      : options_(options), network_(network), whole_(WholeChain(network)) {
+    const OptimizerOptions adam = {.kind = OptimizerOptions::Kind::kAdam,
+                                   .learning_rate = options.learning_rate,
+                                   .clip_norm = kClipNorm};
+    for (const auto& layer : network.layers) {
+      optimizers_.push_back(MakeOptimizer(adam, layer->parameters()));
+    }
+  }
+
+  [[nodiscard]] std::int64_t pairs() const { return kPairsPerStep * step_; }
+
+  /// Continues from the newest checkpoint, if there is one and `checkpoints` keeps any.
+  absl::Status Resume(std::optional<Checkpoints>& checkpoints) {
+    if (options_.checkpoints.empty()) return absl::OkStatus();
+    MILLRACE_ASSIGN_OR_RETURN(
+        checkpoints, Checkpoints::Open({.folder = options_.checkpoints, .keep = 1}, network_));
+    MILLRACE_ASSIGN_OR_RETURN(Checkpoints::Found found, checkpoints->Read());
+    if (!found.newest) return absl::OkStatus();
+    if (found.newest->facts != Facts()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(found.folder, " is of other options; name another folder, or remove it"));
+    }
+    const NetworkState& state = found.newest->network;
+    RestoreValues(state.layers, network_);
+    for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+      optimizers_[i]->set_state(state.layers[i].optimizer);
+    }
+    step_ = (state.sample + 1) / kPairsPerStep;
+    return absl::OkStatus();
+  }
+
+  absl::Status Save(Checkpoints& checkpoints) const {
+    Checkpoint checkpoint;
+    checkpoint.network.sample = pairs() - 1;
+    for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+      checkpoint.network.layers.push_back(ValuesOf(*network_.layers[i]));
+      checkpoint.network.layers.back().optimizer = optimizers_[i]->state();
+    }
+    checkpoint.facts = Facts();
+    return checkpoints.Write(checkpoint);
+  }
+
+  /// Learns from the next pairs. Adds their scores to `report`.
+  void Step(PairsAhead& pairs, PretrainReport& report) {
+    const std::int64_t steps = std::max<std::int64_t>(1, options_.frames / kPairsPerStep);
+    for (std::int64_t i = 0; i < kPairsPerStep; ++i) {
+      const GeneratedPair pair = pairs.Next();
+      const at::Tensor flow = whole_.Forward({pair.pictures})[0];
+      const at::Tensor error = ErrorOf(flow, pair.flow);
+      report.Add(ComputeFlowLoss(pair.pictures, flow.detach(), options_.loss), flow.detach(),
+                 pair.flow);
+      ((error + 0.01).sqrt().mean() / static_cast<double>(kPairsPerStep)).backward();
+    }
+    for (const auto& optimizer : optimizers_) {
+      optimizer->set_rate_scale(RateShare(step_, steps));
+      optimizer->Step();
+    }
+    ++step_;
+  }
+
+  [[nodiscard]] std::int64_t skipped_updates() const {
+    std::int64_t skipped = 0;
+    for (const auto& optimizer : optimizers_) skipped += optimizer->counts().skipped;
+    return skipped;
+  }
+
+ private:
+  // All that decides the weights.
+  [[nodiscard]] std::map<std::string, std::string> Facts() const {
+    return {{"frames", absl::StrCat(options_.frames)},
+            {"learning_rate", absl::StrCat(options_.learning_rate)},
+            {"photographs", absl::StrCat(options_.photographs.size())},
+            {"seed", absl::StrCat(options_.seed)},
+            {"size", absl::StrCat(options_.width, "x", options_.height)}};
+  }
+
+  const PretrainOptions& options_;
+  const LayerChain& network_;
+  const Stage whole_;
+  std::vector<std::unique_ptr<Optimizer>> optimizers_;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<PretrainSummary> PretrainOnScenes(const PretrainOptions& options,
+                                                 const OnPretrainProgress& on_progress,
+                                                 const std::stop_token& stop) {
+  const OneThread one_thread;
+  MILLRACE_ASSIGN_OR_RETURN(const NetworkWithState opened,
+                            OpenFlowNetwork({.name = options.network, .seed = options.seed},
+                                            options.width, options.height));
+  SceneTrainer trainer(options, opened.chain);
+  std::optional<Checkpoints> checkpoints;
+  MILLRACE_RETURN_IF_ERROR(trainer.Resume(checkpoints));
+  const PhotoScenes scenes({.width = options.width, .height = options.height, .seed = options.seed},
+                           options.photographs);
+  PairsAhead pairs(scenes, trainer.pairs());
+  PretrainSummary summary;
+  PretrainReport report;
+  while (trainer.pairs() < options.frames) {
+    if (stop.stop_requested()) {
+      if (checkpoints) MILLRACE_RETURN_IF_ERROR(trainer.Save(*checkpoints));
+      return absl::CancelledError(absl::StrCat("stopped after ", Plural(trainer.pairs(), "frame"),
+                                               "; ", options.output, " not written",
+                                               checkpoints ? "; the same command continues" : ""));
+    }
+    trainer.Step(pairs, report);
+    const std::int64_t done = std::min(trainer.pairs(), options.frames);
+    if (options.on_frame) options.on_frame(done);
+    if (checkpoints && done % (kPairsPerStep * kStepsPerCheckpoint) == 0) {
+      MILLRACE_RETURN_IF_ERROR(trainer.Save(*checkpoints));
+    }
+    if (done / options.frames_per_report == (done - kPairsPerStep) / options.frames_per_report &&
+        done != options.frames) {
+      continue;
+    }
+    summary.last = report.Close(done);
+    if (summary.first.frames == 0) summary.first = summary.last;
+    if (on_progress) on_progress(summary.last);
+  }
+  summary.skipped_updates = trainer.skipped_updates();
+  MILLRACE_RETURN_IF_ERROR(SaveWeights(opened.chain, options.output));
+  return summary;
+}
+
+}  // namespace millrace::pipeline
