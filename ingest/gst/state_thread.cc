@@ -42,23 +42,22 @@ struct StateThread::Work {
   /// Waits until the time `until`. Returns whether the pipeline has ended.
   bool AwaitEnd(std::chrono::steady_clock::time_point until) ABSL_LOCKS_EXCLUDED(mu) {
     const MutexLock lock(mu);
-    while (!ended) {
+    while (slot) {
       if (changed.wait_until(mu, until) == std::cv_status::timeout) break;
     }
-    return ended;
+    return !slot;
   }
 
   /// Abandons the pipeline. Returns how many pipelines of this owner hang; nullopt if it has just
   /// ended.
   std::optional<std::int64_t> Abandon() ABSL_LOCKS_EXCLUDED(mu) {
     const MutexLock lock(mu);
-    if (ended) return std::nullopt;
+    if (!slot) return std::nullopt;
     return slot->Abandon();
   }
 
   void Finish() ABSL_LOCKS_EXCLUDED(mu) {
     const MutexLock lock(mu);
-    ended = true;
     slot.reset();
     changed.notify_all();
   }
@@ -71,7 +70,6 @@ struct StateThread::Work {
   CondVar changed;
   std::deque<GstState> wanted ABSL_GUARDED_BY(mu);
   bool ending ABSL_GUARDED_BY(mu) = false;
-  bool ended ABSL_GUARDED_BY(mu) = false;
   std::optional<PipelineSlot> slot ABSL_GUARDED_BY(mu);  ///< Empty after the end.
 };
 
@@ -83,7 +81,11 @@ StateThread::StateThread(std::shared_ptr<PipelineElements> elements, PipelineSlo
 
 void StateThread::Run(const std::shared_ptr<Work>& work) {
   pthread_setname_np(pthread_self(), "pipeline");
-  while (const std::optional<GstState> next = work->Next()) work->elements->SetState(*next);
+  while (true) {
+    const std::optional<GstState> next = work->Next();
+    if (!next) break;
+    work->elements->SetState(*next);
+  }
   work->elements->End();
   work->Finish();
 }

@@ -186,8 +186,9 @@ int RunCameraProcess(Descriptor socket) {
   }
   sender.NameCodecOf(**pipeline);
   (*pipeline)->Play();
-  while (const std::optional<Packet> packet =
-             ReceivePacket(socket.value(), sizeof(std::uint32_t))) {
+  while (true) {
+    const std::optional<Packet> packet = ReceivePacket(socket.value(), sizeof(std::uint32_t));
+    if (!packet) break;
     if (const auto slot = DecodeFreeSlot(packet->bytes)) sender.Free(*slot);
   }
   sender.Close();

@@ -100,7 +100,7 @@ class SpawnerLoop {
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, &before_);
+    pthread_sigmask(SIG_BLOCK, &child, &before_);
     ended_ = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
   }
 
@@ -165,7 +165,7 @@ class SpawnerLoop {
 
   [[noreturn]] void Begin(const Descriptor& socket, pid_t spawner) {
     dup2(socket.value(), kSocket);
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     TakeName(options_.arguments, "camera");
     Confine(options_.confinement, spawner, kSocket + 1);
     try {

@@ -56,7 +56,10 @@ struct Use {
 };
 
 // The number that Recovery keeps.
-int Unproven(int window, int copy_every) { return window / std::max(copy_every, 1) + 3; }
+double Unproven(int window, int copy_every) {
+  const int copies = window / std::max(copy_every, 1) + 3;
+  return copies;
+}
 
 double KeptBy(const OptimizerOptions& optimizer) {
   using Kind = OptimizerOptions::Kind;

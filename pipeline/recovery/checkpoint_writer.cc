@@ -81,15 +81,20 @@ CheckpointFigures CheckpointWriter::figures() const {
 
 void CheckpointWriter::Work() {
   pthread_setname_np(pthread_self(), "checkpoints");
-  while (const std::optional<Task> next = Next()) {
-    const std::int64_t sample = next->checkpoint.network.sample;
-    const std::chrono::nanoseconds begin = MonotonicClock().Now();
-    const absl::Status written = Write(next->checkpoint);
-    Note(sample, written, MonotonicClock().Now() - begin);
-    if (hooks_.on_write) {
-      hooks_.on_write(
-          {.status = written, .name = CheckpointName(sample), .answers = next->answers});
-    }
+  while (true) {
+    const std::optional<Task> next = Next();
+    if (!next) return;
+    Do(*next);
+  }
+}
+
+void CheckpointWriter::Do(const Task& task) {
+  const std::int64_t sample = task.checkpoint.network.sample;
+  const std::chrono::nanoseconds begin = MonotonicClock().Now();
+  const absl::Status written = Write(task.checkpoint);
+  Note(sample, written, MonotonicClock().Now() - begin);
+  if (hooks_.on_write) {
+    hooks_.on_write({.status = written, .name = CheckpointName(sample), .answers = task.answers});
   }
 }
 

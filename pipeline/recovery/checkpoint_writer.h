@@ -61,6 +61,7 @@ class CheckpointWriter {
   };
 
   void Work() ABSL_LOCKS_EXCLUDED(mu_);
+  void Do(const Task& task) ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status Write(const Checkpoint& checkpoint);
   [[nodiscard]] std::optional<Task> Next() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool IsRequested() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

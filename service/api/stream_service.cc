@@ -38,7 +38,7 @@ std::string WhatChanged(const StreamConfig& before, const StreamConfig& after) {
 
 StreamService::StreamService(StreamApi api, CallThread& control_thread, StreamingCalls& calls,
                              const Admission& admission)
-    : api_(std::move(api)),
+    : api_(api),
       guard_(v1::StreamService::service_full_name(), admission),
       control_thread_(control_thread),
       calls_(calls) {

@@ -4,6 +4,7 @@
 
 #include "pipeline/ops/cuda/body.h"
 
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result): an Index reaches every element.
 namespace millrace::pipeline::gpu {
 
 struct LossShape {
@@ -227,3 +228,4 @@ struct SumUpBody {
 };
 
 }  // namespace millrace::pipeline::gpu
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

@@ -4,6 +4,7 @@
 
 #include "pipeline/ops/cuda/body.h"
 
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result): an Index reaches every element.
 namespace millrace::pipeline::gpu {
 
 struct MatchShape {
@@ -70,10 +71,11 @@ MILLRACE_BODY inline float HeldAt(float at, Index side, float& moves) {
 
 MILLRACE_BODY inline Landing LandingOf(const MapShape& map, const float* flow, Index pixel) {
   Landing landing;
-  const float x =
-      HeldAt(static_cast<float>(pixel % map.width) + flow[pixel], map.width, landing.moves_x);
-  const float y = HeldAt(static_cast<float>(pixel / map.width) + flow[map.pixels() + pixel],
-                         map.height, landing.moves_y);
+  const Index column = pixel % map.width;
+  const Index row = pixel / map.width;
+  const float x = HeldAt(static_cast<float>(column) + flow[pixel], map.width, landing.moves_x);
+  const float y =
+      HeldAt(static_cast<float>(row) + flow[map.pixels() + pixel], map.height, landing.moves_y);
   landing.near =
       x > -1 && x < static_cast<float>(map.width) && y > -1 && y < static_cast<float>(map.height);
   if (!landing.near) return landing;
@@ -282,3 +284,4 @@ struct NormalizeBackBody {
 };
 
 }  // namespace millrace::pipeline::gpu
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

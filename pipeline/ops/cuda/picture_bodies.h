@@ -3,6 +3,7 @@
 
 #include "pipeline/ops/cuda/body.h"
 
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result): an Index reaches every element.
 namespace millrace::pipeline::gpu {
 
 /// See WritePlanar() (planar_picture.h). One element is a pixel, over all pictures.
@@ -29,3 +30,4 @@ struct PlanesBody {
 };
 
 }  // namespace millrace::pipeline::gpu
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

@@ -3,6 +3,7 @@
 
 #include "pipeline/ops/cuda/body.h"
 
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result): an Index reaches every element.
 namespace millrace::pipeline::gpu {
 
 /// Dense parameters and their optimizer states, in the same layout. One element is a number of a
@@ -69,3 +70,4 @@ struct CompensatedSgdBody {
 };
 
 }  // namespace millrace::pipeline::gpu
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)
