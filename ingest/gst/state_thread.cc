@@ -109,14 +109,15 @@ void StateThread::BeginEnd() {
 bool StateThread::End() {
   if (!thread_.joinable()) return has_ended_;
   BeginEnd();
-  has_ended_ = work_->AwaitEnd(*ending_since_ + limits_.in_good_order);
+  const auto begin = ending_since_.value_or(std::chrono::steady_clock::now());
+  has_ended_ = work_->AwaitEnd(begin + limits_.in_good_order);
   if (!has_ended_) {
     work_->elements->Cut();
-    has_ended_ = work_->AwaitEnd(*ending_since_ + limits_.in_all);
+    has_ended_ = work_->AwaitEnd(begin + limits_.in_all);
   }
   const std::optional<std::int64_t> hanging = has_ended_ ? std::nullopt : work_->Abandon();
   has_ended_ = !hanging;
-  if (has_ended_) {
+  if (!hanging) {
     thread_.join();
     return true;
   }

@@ -37,6 +37,35 @@ absl::Status CheckLearning(const LearnerOptions& options, const LearningOptions&
   return status;
 }
 
+absl::Status CheckSize(const LearnerOptions& options, const std::string& network,
+                       const FlowNetworkInput& input) {
+  for (int side : {options.width, options.height}) {
+    if (side < kLeastSide || side % input.size_multiple != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model's input size is ", options.width, "x", options.height,
+                       "; for the network ", network, " both sides must be multiples of ",
+                       input.size_multiple, " and at least ", kLeastSide));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLoss(const FlowTaskOptions& task) {
+  if (!(task.loss.smoothness >= 0)) {
+    return absl::InvalidArgumentError("the smoothness must not be negative");
+  }
+  if (task.loss.occlusion && !KnowsHiddenPixels(task.loss.kind)) {
+    return absl::InvalidArgumentError(
+        "occlusion is for the losses relative, census and ssim: the others are as they were "
+        "published");
+  }
+  if (task.next_frame && task.loss.occlusion) {
+    return absl::InvalidArgumentError(
+        "occlusion needs the flow there and back of one pair: not for the next frame");
+  }
+  return absl::OkStatus();
+}
+
 // Each stage with its own loss must end with a flow.
 absl::Status CheckLocal(const LearnerOptions& options, const std::string& network,
                         const std::vector<int>& level_begins) {
@@ -63,17 +92,8 @@ absl::Status CheckLocal(const LearnerOptions& options, const std::string& networ
 
 absl::Status CheckFlowOptions(const LearnerOptions& options, const FlowTaskOptions& task) {
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(task.network));
-  for (int side : {options.width, options.height}) {
-    if (side < kLeastSide || side % input.size_multiple != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the model's input size is ", options.width, "x", options.height,
-                       "; for the network ", task.network, " both sides must be multiples of ",
-                       input.size_multiple, " and at least ", kLeastSide));
-    }
-  }
-  if (absl::Status learning = CheckLearning(options, task.learning); !learning.ok()) {
-    return learning;
-  }
+  MILLRACE_RETURN_IF_ERROR(CheckSize(options, task.network, input));
+  MILLRACE_RETURN_IF_ERROR(CheckLearning(options, task.learning));
   if (options.threads_per_stage < 1) {
     return absl::InvalidArgumentError("a stage needs at least one thread");
   }
@@ -88,23 +108,12 @@ absl::Status CheckFlowOptions(const LearnerOptions& options, const FlowTaskOptio
     return absl::InvalidArgumentError(
         "the share by which costs must move to plan again must not be negative; 0: never");
   }
-  if (!(task.loss.smoothness >= 0)) {
-    return absl::InvalidArgumentError("the smoothness must not be negative");
-  }
   if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(Plural(options.stages, "stage"), options.stages == 1 ? " has " : " have ",
                      Plural(options.stages - 1, "cut"), ", not ", options.cuts.size()));
   }
-  if (task.loss.occlusion && !KnowsHiddenPixels(task.loss.kind)) {
-    return absl::InvalidArgumentError(
-        "occlusion is for the losses relative, census and ssim: the others are as they were "
-        "published");
-  }
-  if (task.next_frame && task.loss.occlusion) {
-    return absl::InvalidArgumentError(
-        "occlusion needs the flow there and back of one pair: not for the next frame");
-  }
+  MILLRACE_RETURN_IF_ERROR(CheckLoss(task));
   if (options.schedule == "local") return CheckLocal(options, task.network, input.level_begins);
   return absl::OkStatus();
 }

@@ -44,7 +44,7 @@ struct Shape {
   // Widths of channel-major rows; see ComparedRow.
   [[nodiscard]] std::int64_t first_width() const { return PaddedCount(width); }
   [[nodiscard]] std::int64_t second_width() const {
-    return PaddedCount(width + kPadding + 2 * kMatchRadius + 8);
+    return PaddedCount(width + kPadding + std::int64_t{2} * kMatchRadius + 8);
   }
 };
 

@@ -168,16 +168,13 @@ class ValueReader {
 void FindSections(const std::string& name, ConfigKeys keys, const std::string& path,
                   std::set<std::string>& found) {
   for (const ConfigKey& key : keys) {
-    const std::string own(key.name);
-    if (own == name && !path.empty()) found.insert(path);
-    if (const auto* section = std::get_if<SectionType>(&key.type)) {
-      FindSections(name, section->keys(), path.empty() ? own : absl::StrCat(path, ".", own), found);
-    } else if (const auto* list = std::get_if<SectionsType>(&key.type)) {
-      FindSections(name, list->keys(), path, found);
-      for (const ConfigKey& entry : list->keys()) {
-        if (entry.name == name) found.insert(own);
-      }
-    }
+    const auto* section = std::get_if<SectionType>(&key.type);
+    const auto* list = std::get_if<SectionsType>(&key.type);
+    if (section == nullptr && list == nullptr) continue;
+    const ConfigKeys inner = section != nullptr ? section->keys() : list->keys();
+    const std::string own = absl::StrCat(path, path.empty() ? "" : ".", std::string(key.name));
+    if (std::ranges::find(inner, name, &ConfigKey::name) != inner.end()) found.insert(own);
+    FindSections(name, inner, section != nullptr ? own : "", found);
   }
 }
 

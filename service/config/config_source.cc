@@ -15,6 +15,7 @@ namespace millrace::service {
 namespace {
 
 using Value = ConfigValue;
+using Kind = ingest::SourceKind;
 using Json = ConfigJson;
 using Target = ConfigTarget;
 using Names = std::vector<std::string>;
@@ -194,6 +195,43 @@ void CheckQueuePolicy(const Value& stream, const ingest::SourceOptions& source) 
   }
 }
 
+/// The keys and the URI of a kind of source.
+void CheckKind(const Value& stream, const ingest::SourceOptions& source, const Value& keys,
+               const ingest::Uri& uri, std::optional<Kind> kind) {
+  const bool file = kind == Kind::kFile;
+  const bool push = kind == Kind::kPush;
+  if (source.loop && !file) stream.WrongAt("source", "loop", "is for files only");
+  if (source.as_camera && !file && !push) {
+    stream.WrongAt("source", "as_camera", "is for files and push: only");
+  }
+  if (!file && keys.Find("fps")) {
+    stream.WrongAt("source", "fps", "is for folders of images only");
+  }
+  if (push && !uri.rest.empty()) {
+    stream.WrongAt("source", "uri", "has something behind push:; write push: alone");
+  }
+  if (kind != Kind::kTestPicture && keys.Find("test_frames_per_second")) {
+    stream.WrongAt("source", "test_frames_per_second", "is for test: only");
+  }
+}
+
+/// The keys of a connection to a camera, and of a decoder.
+void CheckConnection(const Value& stream, const ingest::SourceOptions& source, const Value& keys,
+                     const ingest::Uri& uri, std::optional<Kind> kind) {
+  const bool push = kind == Kind::kPush;
+  if (push || kind == Kind::kTestPicture) {
+    RefuseKeys(stream, keys, kDecoderKeys, "files, v4l2:, rtsp: and rtsps:");
+  }
+  if (push || kind == Kind::kFile) RefuseKeys(stream, keys, kConnectionKeys, "cameras");
+  if (kind != Kind::kRtspCamera) RefuseKeys(stream, keys, kRtspKeys, "rtsp: and rtsps:");
+  if (uri.scheme != "rtsps") {
+    RefuseKeys(stream, keys, kRtspsKeys, "rtsps:");
+  } else if (source.camera.transport != ingest::Transport::kTcp) {
+    stream.WrongAt("source", "transport",
+                   "must be tcp for rtsps:, whose pictures UDP would not encrypt");
+  }
+}
+
 void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::CameraUri& uri) {
   const ingest::Login& login = config.source.camera.login;
   const std::string_view password = login.password_file.empty() ? "password_env" : "password_file";
@@ -218,36 +256,12 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(source.uri);
   const std::optional<ConfigValue> keys = stream.Find("source");
   if (!uri.ok() || !keys) return;
-  const std::optional<ingest::SourceKind> kind = ingest::KindOf(*uri);
-  const bool file = kind == ingest::SourceKind::kFile;
-  const bool push = kind == ingest::SourceKind::kPush;
-  if (source.loop && !file) stream.WrongAt("source", "loop", "is for files only");
-  if (source.as_camera && !file && !push) {
-    stream.WrongAt("source", "as_camera", "is for files and push: only");
-  }
-  if (!file && keys->Find("fps")) {
-    stream.WrongAt("source", "fps", "is for folders of images only");
-  }
-  if (push && !uri->rest.empty()) {
-    stream.WrongAt("source", "uri", "has something behind push:; write push: alone");
-  }
+  const std::optional<Kind> kind = ingest::KindOf(*uri);
+  CheckKind(stream, source, *keys, *uri, kind);
   CheckQueuePolicy(stream, source);
-  if (kind != ingest::SourceKind::kTestPicture && keys->Find("test_frames_per_second")) {
-    stream.WrongAt("source", "test_frames_per_second", "is for test: only");
-  }
-  if (push || kind == ingest::SourceKind::kTestPicture) {
-    RefuseKeys(stream, *keys, kDecoderKeys, "files, v4l2:, rtsp: and rtsps:");
-  }
-  if (file || push) RefuseKeys(stream, *keys, kConnectionKeys, "cameras");
-  if (uri->scheme != "rtsps") {
-    RefuseKeys(stream, *keys, kRtspsKeys, "rtsps:");
-  } else if (source.camera.transport != ingest::Transport::kTcp) {
-    stream.WrongAt("source", "transport",
-                   "must be tcp for rtsps:, whose pictures UDP would not encrypt");
-  }
-  if (kind != ingest::SourceKind::kRtspCamera) {
-    RefuseKeys(stream, *keys, kRtspKeys, "rtsp: and rtsps:");
-  } else if (const auto camera = ingest::ParseCameraUri(*uri); camera.ok()) {
+  CheckConnection(stream, source, *keys, *uri, kind);
+  if (kind != Kind::kRtspCamera) return;
+  if (const auto camera = ingest::ParseCameraUri(*uri); camera.ok()) {
     CheckLogin(stream, config, *camera);
   }
 }

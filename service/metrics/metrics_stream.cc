@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -61,9 +62,9 @@ void AppendIngest(const StreamReadings& readings, Families& families) {
                              "How often the source has come into another state; the log has a line "
                              "for each, those of further tries at the level debug.",
                              readings, [](const auto& r) {
-                               double times = 0;
-                               for (const std::int64_t n : r.snapshot.source.entered) times += n;
-                               return times;
+                               const auto& entered = r.snapshot.source.entered;
+                               return std::accumulate(entered.begin(), entered.end(),
+                                                      std::int64_t{0});
                              }));
   families.push_back(Counted("millrace_ingest_reconnects_total",
                              "Camera sessions begun after the first.", readings,

@@ -91,7 +91,7 @@ HttpResponse NoSuchStream() {
 }  // namespace
 
 LivePage::LivePage(Options options)
-    : options_(std::move(options)),
+    : options_(options),
       instance_(absl::StrCat(WallTime().count())),
       viewers_(options_.max_viewers, *options_.clock) {
   MILLRACE_CHECK(options_.streams != nullptr);
