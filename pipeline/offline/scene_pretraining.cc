@@ -75,7 +75,10 @@ double RateShare(std::int64_t step, std::int64_t steps) {
 class SceneTrainer {
  public:
   SceneTrainer(const PretrainOptions& options, const LayerChain& network)
-      : options_(options), network_(network), whole_(WholeChain(network)) {
+      : options_(options),
+        network_(network),
+        whole_(WholeChain(network)),
+        channels_(FlowNetworkInputOf(options.network)->channels) {
     const OptimizerOptions adam = {.kind = OptimizerOptions::Kind::kAdam,
                                    .learning_rate = options.learning_rate,
                                    .clip_norm = kClipNorm};
@@ -122,10 +125,11 @@ class SceneTrainer {
     const std::int64_t steps = std::max<std::int64_t>(1, options_.frames / kPairsPerStep);
     for (std::int64_t i = 0; i < kPairsPerStep; ++i) {
       const GeneratedPair pair = pairs.Next();
-      const at::Tensor flow = whole_.Forward({pair.pictures})[0];
+      const at::Tensor pictures =
+          pair.pictures.expand({2, channels_, options_.height, options_.width});
+      const at::Tensor flow = whole_.Forward({pictures})[0];
       const at::Tensor error = ErrorOf(flow, pair.flow);
-      report.Add(ComputeFlowLoss(pair.pictures, flow.detach(), options_.loss), flow.detach(),
-                 pair.flow);
+      report.Add(ComputeFlowLoss(pictures, flow.detach(), {}), flow.detach(), pair.flow);
       ((error + 0.01).sqrt().mean() / static_cast<double>(kPairsPerStep)).backward();
     }
     for (const auto& optimizer : optimizers_) {
@@ -154,6 +158,7 @@ class SceneTrainer {
   const PretrainOptions& options_;
   const LayerChain& network_;
   const Stage whole_;
+  const std::int64_t channels_;
   std::vector<std::unique_ptr<Optimizer>> optimizers_;
   std::int64_t step_ = 0;
 };
