@@ -135,8 +135,9 @@ constexpr ConfigKey kModelKeys[] = {
     {"network",
      TextType{},
      {NetworkOf, SetNetwork},
-     "The network. flow: coarse to fine, with built-in matching; it learns within minutes. levels: "
-     "the same, for the schedule local. ndconv, resunet, flownets: the networks of Marullo, Tiezzi "
+     "The network. flow: coarse to fine, with built-in matching; it learns within minutes. refine: "
+     "corrects DIS, a classical method, which it runs first on the CPU. levels: as flow, for the "
+     "schedule local. ndconv, resunet, flownets: the networks of Marullo, Tiezzi "
      "and Betti (CoLLAs 2022), for comparisons; they are large and should run on a GPU. Or your "
      "own network, saved by torch.jit: NAME.pt (docs/own-network.md). classification and "
      "regression: mlp, convolutional, or NAME.pt whose output is one row of `outputs` numbers for "
