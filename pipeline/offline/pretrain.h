@@ -27,8 +27,8 @@ struct PretrainOptions {
   /// defines.
   int width = 192;
   int height = 144;
-  /// Grey pictures of which scenes with known motion are made (photo_scenes.h). The network then
-  /// learns the true motion, by Adam. Empty: it learns without the truth from a generated stream,
+  /// Grey pictures for scenes with known motion (photo_scenes.h). The network then learns the true
+  /// motion, by Adam. Empty: it learns without the truth from a generated stream,
   /// by RMSprop.
   std::vector<Photograph> photographs = {};
   /// With photographs: the folder that keeps what has been learned every 2,000 pairs and at a stop.
