@@ -29,14 +29,13 @@ std::string WithoutSeparators(std::string text) {
   return text;
 }
 
-void SetPairs(const char* payload, Pairs pairs, absl::Status& status) {
-  for (auto& [name, value] : pairs) {
-    name = WithoutSeparators(std::move(name));
-    value = WithoutSeparators(std::move(value));
-  }
+void SetPairs(const char* payload, const Pairs& pairs, absl::Status& status) {
   const std::string inside(1, kInsidePair);
-  status.SetPayload(payload, absl::Cord(absl::StrJoin(pairs, std::string(1, kBetweenPairs),
-                                                      absl::PairFormatter(inside))));
+  const auto append = [&](std::string* text, const Pairs::value_type& pair) {
+    absl::StrAppend(text, WithoutSeparators(pair.first), inside, WithoutSeparators(pair.second));
+  };
+  status.SetPayload(payload,
+                    absl::Cord(absl::StrJoin(pairs, std::string(1, kBetweenPairs), append)));
 }
 
 Pairs PairsOf(const char* payload, const absl::Status& status) {
@@ -59,7 +58,7 @@ absl::Status WithReason(std::string_view reason,
   status.SetPayload(kReason, absl::Cord(std::string(reason)));
   Pairs pairs;
   for (const auto& [name, value] : values) pairs.emplace_back(name, value);
-  SetPairs(kValues, std::move(pairs), status);
+  SetPairs(kValues, pairs, status);
   return status;
 }
 
@@ -73,7 +72,7 @@ absl::Status InvalidFields(const std::vector<FieldViolation>& violations) {
   absl::Status status =
       WithReason("INVALID_FIELD", {{"field", violations.front().field}},
                  absl::InvalidArgumentError(absl::StrJoin(pairs, "\n", absl::PairFormatter(": "))));
-  SetPairs(kFields, std::move(pairs), status);
+  SetPairs(kFields, pairs, status);
   return status;
 }
 

@@ -15,8 +15,9 @@ FrameFeed::FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_ful
 
 bool FrameFeed::Take(DecodedPicture decoded) {
   std::optional<Frame> frame = Stamp(std::move(decoded));
-  if (frame) queue_.Push(*std::move(frame));
-  return frame.has_value();
+  if (!frame) return false;
+  queue_.Push(*std::move(frame));
+  return true;
 }
 
 void FrameFeed::BeginEpoch() {

@@ -60,6 +60,7 @@ level_enum LevelOf(GstDebugLevel level) {
   return level <= GST_LEVEL_FIXME ? level_enum::warn : level_enum::info;
 }
 
+// NOLINTNEXTLINE(readability-function-size): GStreamer gives a log function eight arguments.
 void OnGStreamer(GstDebugCategory* category, GstDebugLevel level, const gchar* /*file*/,
                  const gchar* /*function*/, gint /*line*/, GObject* /*object*/,
                  GstDebugMessage* message, gpointer /*unused*/) {

@@ -151,7 +151,7 @@ void CameraSource::RunSessions() {
     if (*step == SessionMachine::Step::kBegin) {
       pipeline = BeginSession();
     } else {
-      EndSession(std::move(pipeline));
+      EndSession(std::exchange(pipeline, nullptr));
     }
   }
   EndSession(std::move(pipeline));

@@ -79,7 +79,7 @@ absl::StatusOr<Pusher::Result> EnteredPusher::Push(const PushedPicture& picture)
   }
   if (!began_) first_taken_ = picture.taken;
   std::optional<nanoseconds> stream_time;
-  if (picture.taken) stream_time = *picture.taken - *first_taken_;
+  if (picture.taken && first_taken_) stream_time = *picture.taken - *first_taken_;
   absl::StatusOr<Result> result = entry_->Push(picture, stream_time);
   if (result.ok()) began_ = true;
   return result;

@@ -134,29 +134,32 @@ void IsolatedPipeline::Read() {
 
 absl::Status IsolatedPipeline::ReadMessages() {
   MessageLimits limits(options_);
-  while (std::optional<Packet> packet = ReceivePacket(socket_.value(), kMaxMessageBytes)) {
+  while (true) {
+    const auto packet = ReceivePacket(socket_.value(), kMaxMessageBytes);
+    if (!packet) return absl::UnavailableError("its process is gone");
     absl::StatusOr<FromCamera> message = Decode(packet->bytes, kPictureSlots);
     if (!message.ok()) {
       return absl::UnavailableError(
           absl::StrCat("its process says what it may not: ", message.status().message()));
     }
     if (!limits.Allows(*message)) return absl::UnavailableError("its process says too much");
-    if (const auto* const end = std::get_if<ProcessEnded>(&*message)) {
-      if (HasHung(*end)) {
-        CountKilledPipeline();
-        options_.log(kErrorLevel,
-                     "its pipeline hangs in GStreamer; its process was ended. What the camera "
-                     "sends is faulty: update or restart the camera");
-      }
-      return WhyEnded(*end);
-    }
+    if (const auto* const ended = std::get_if<ProcessEnded>(&*message)) return OutcomeOf(*ended);
     if (const auto* const line = std::get_if<LogLine>(&*message)) {
       if (limits.AllowsLine()) options_.log(line->level, line->text);
     } else {
       Handle(*std::move(message));
     }
   }
-  return absl::UnavailableError("its process is gone");
+}
+
+absl::Status IsolatedPipeline::OutcomeOf(const ProcessEnded& ended) const {
+  if (HasHung(ended)) {
+    CountKilledPipeline();
+    options_.log(kErrorLevel,
+                 "its pipeline hangs in GStreamer; its process was ended. What the camera "
+                 "sends is faulty: update or restart the camera");
+  }
+  return WhyEnded(ended);
 }
 
 void IsolatedPipeline::Handle(FromCamera message) {

@@ -58,6 +58,8 @@ class IsolatedPipeline final : public PicturePipeline {
   void Read();
   /// Reads until the process has ended or sends an invalid message. Returns the outcome.
   [[nodiscard]] absl::Status ReadMessages();
+  /// Reports a hang. Returns the outcome.
+  [[nodiscard]] absl::Status OutcomeOf(const ProcessEnded& ended) const;
   void Handle(FromCamera message) ABSL_LOCKS_EXCLUDED(mu_);
   void Show(const PictureInSlot& picture);
 

@@ -32,7 +32,7 @@ void LearningDecisions::SetPolicy(const UpdatePolicyOptions& policy) {
 
 void LearningDecisions::TakeNextPolicy(std::int64_t first_sample) {
   const MutexLock lock(mu_);
-  policy_ = std::make_shared<UpdatePolicy>(*next_policy_, first_sample);
+  policy_ = std::make_shared<UpdatePolicy>(next_policy_, first_sample);
   policy_changes_ = false;
 }
 

@@ -103,7 +103,7 @@ class LearningDecisions {
 
   std::atomic<bool> policy_changes_ = false;
   Mutex mu_;
-  std::optional<UpdatePolicyOptions> next_policy_ ABSL_GUARDED_BY(mu_);
+  UpdatePolicyOptions next_policy_ ABSL_GUARDED_BY(mu_) = {};  // The newest of SetPolicy().
 };
 
 }  // namespace millrace::pipeline

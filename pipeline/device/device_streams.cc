@@ -53,15 +53,14 @@ class DeviceStreams final : public Devices {
       : options_(std::move(options)),
         places_(static_cast<std::size_t>(options_.plan.stage_count()) * kOperationKinds) {
     for (const std::vector<Operation>& order : options_.plan.devices) {
-      streams_.push_back(TakeStream(order, of_stages));
-      if (streams_.back()) {
-        auto& camera_copy = camera_copies_[streams_.back()->device_index()];
-        if (camera_copy == nullptr) camera_copy = std::make_unique<StreamProgress>();
-      }
+      const std::optional<c10::Stream> stream = TakeStream(order, of_stages);
+      streams_.push_back(stream);
+      if (!stream) continue;
+      auto& camera_copy = camera_copies_[stream->device_index()];
+      if (camera_copy == nullptr) camera_copy = std::make_unique<StreamProgress>();
       for (const Operation& operation : order) {
-        if (!streams_.back()) continue;
         Place& place = At(operation.kind, operation.stage);
-        place.stream = streams_.back();
+        place.stream = stream;
         if (place.progress == nullptr) place.progress = std::make_unique<StreamProgress>();
       }
     }
@@ -166,8 +165,8 @@ class DeviceStreams final : public Devices {
   }
 
   bool RecordProgress(std::size_t device, const Work& work) {
-    if (streams_[device]) {
-      At(work.step.kind, work.step.stage).progress->Record(*streams_[device]);
+    if (const std::optional<c10::Stream>& stream = streams_[device]) {
+      At(work.step.kind, work.step.stage).progress->Record(*stream);
     }
     return true;
   }

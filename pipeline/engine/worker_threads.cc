@@ -89,14 +89,18 @@ class WorkerThreads final : public Devices {
       if (waits) changed_.Await([&] { return stopped_ || Ready(work); });
       if (stopped_) return;
       const bool ends = work.what == Work::What::kEnd;
-      bool done = ends || !options_.before || options_.before(device, work);
-      if (done && work.what == Work::What::kRun) done = options_.run(device, work, waits);
-      if (done && !ends && options_.after) done = options_.after(device, work);
-      if (!done) return Stop();
+      if (!ends && !Perform(device, work, waits)) return Stop();
       CompleteWork(work, options_.plan.devices[device], progress_);
       changed_.Notify();
       if (ends) return;
     }
+  }
+
+  // Runs or skips the work, between the calls of the options. False: one of them failed.
+  bool Perform(std::size_t device, const Work& work, bool waited) const {
+    if (options_.before && !options_.before(device, work)) return false;
+    if (work.what == Work::What::kRun && !options_.run(device, work, waited)) return false;
+    return !options_.after || options_.after(device, work);
   }
 
   [[nodiscard]] bool Ready(const Work& work) const {

@@ -115,7 +115,7 @@ void Forward(const Shape& shape, const at::Tensor& input, const kernels::Gathere
   ForEachRow(shape.samples, shape.out_height, [&](std::int64_t n, std::int64_t y) {
     kernels::GatheredRow row = common;
     row.results += (n * shape.out_height + y) * shape.out_width * shape.outputs;
-    for (int ky = 0; ky < kSide; ++ky) {
+    for (std::int64_t ky = 0; ky < kSide; ++ky) {
       const std::int64_t from = y * shape.stride + ky - 1;
       if (from < 0 || from >= shape.height) continue;
       row.taps[row.tap_count++] = {
@@ -141,6 +141,30 @@ std::int64_t DivideByStride(std::int64_t x, std::int64_t stride) {
   return (x + stride) / stride - 1;
 }
 
+// Appends the taps of one row of the window, for input pixel x and every stride-th pixel after it.
+// They read the row of gradients `source`. `weights` belongs to the first tap; the weights of the
+// later taps lie before it.
+void AddTaps(const Shape& shape, const float* source, const float* weights, std::int64_t x,
+             kernels::GatheredRow& row) {
+  const std::int64_t of_tap = shape.outputs * PaddedCount(shape.inputs);
+  if (shape.stride == 1 && row.source_stride == row.source_channels) {
+    row.taps[row.tap_count++] = {.row = source,
+                                 .weights = weights - (kSide - 1) * of_tap,
+                                 .first = -1,
+                                 .step = 1,
+                                 .span = kSide};
+    return;
+  }
+  for (int kx = 0; kx < kSide; ++kx) {
+    if (!IsReached(x, kx, shape.stride)) continue;
+    row.taps[row.tap_count++] = {.row = source,
+                                 .weights = weights - kx * of_tap,
+                                 .first = DivideByStride(x + 1 - kx, shape.stride),
+                                 .step = 1,
+                                 .span = 1};
+  }
+}
+
 void BackwardRow(const Shape& shape, const float* gradients, const float* weights, std::int64_t y,
                  kernels::GatheredRow row) {
   const std::int64_t of_tap = shape.outputs * PaddedCount(shape.inputs);
@@ -150,24 +174,8 @@ void BackwardRow(const Shape& shape, const float* gradients, const float* weight
     for (int ky = 0; ky < kSide; ++ky) {
       const std::int64_t from = DivideByStride(y + 1 - ky, shape.stride);
       if (!IsReached(y, ky, shape.stride) || from < 0 || from >= shape.out_height) continue;
-      const float* const source = gradients + from * shape.out_width * row.source_stride;
-      const float* const last = weights + (kTaps - 1 - ky * kSide) * of_tap;
-      if (shape.stride == 1 && row.source_stride == row.source_channels) {
-        row.taps[row.tap_count++] = {.row = source,
-                                     .weights = last - (kSide - 1) * of_tap,
-                                     .first = -1,
-                                     .step = 1,
-                                     .span = kSide};
-        continue;
-      }
-      for (int kx = 0; kx < kSide; ++kx) {
-        if (!IsReached(x, kx, shape.stride)) continue;
-        row.taps[row.tap_count++] = {.row = source,
-                                     .weights = last - kx * of_tap,
-                                     .first = DivideByStride(x + 1 - kx, shape.stride),
-                                     .step = 1,
-                                     .span = 1};
-      }
+      AddTaps(shape, gradients + from * shape.out_width * row.source_stride,
+              weights + (kTaps - 1 - ky * kSide) * of_tap, x, row);
     }
     row.results = begin + x * shape.inputs;
     row.count = (shape.width - x + shape.stride - 1) / shape.stride;
@@ -278,10 +286,10 @@ MaskedGradients Mask(const Shape& shape, const at::Tensor& gradients, const at::
 class Convolution : public torch::autograd::Function<Convolution> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input,
-                            const at::Tensor& weight, const at::Tensor& bias, std::int64_t stride,
-                            double slope) {
+                            const at::Tensor& weight, const at::Tensor& bias,
+                            const ConvolutionOptions& options) {
     const at::Tensor pixels = input.contiguous(kLayout);
-    const Shape shape(pixels, weight, stride);
+    const Shape shape(pixels, weight, options.stride);
     const at::Tensor weights = ForwardWeights(shape, weight.contiguous(kLayout));
     const at::Tensor padded_bias = PaddedBias(shape, bias);
     at::Tensor result = at::empty({shape.samples, shape.outputs, shape.out_height, shape.out_width},
@@ -295,11 +303,11 @@ class Convolution : public torch::autograd::Function<Convolution> {
              .channels = shape.outputs,
              .stride = shape.outputs,
              .bias = padded_bias.const_data_ptr<float>(),
-             .slope = static_cast<float>(slope)},
+             .slope = static_cast<float>(options.slope)},
             weights.const_data_ptr<float>());
     context->save_for_backward({pixels, weight, result});
-    context->saved_data["stride"] = stride;
-    context->saved_data["slope"] = slope;
+    context->saved_data["stride"] = options.stride;
+    context->saved_data["slope"] = options.slope;
     return result;
   }
 
@@ -314,7 +322,7 @@ class Convolution : public torch::autograd::Function<Convolution> {
     at::Tensor to_input;
     if (context->needs_input_grad(0)) to_input = ToInput(shape, masked.gradients, weight);
     return {to_input, ToWeight(shape, pixels, masked.gradients, weight), masked.to_bias,
-            at::Tensor(), at::Tensor()};
+            at::Tensor()};
   }
 };
 
@@ -330,7 +338,7 @@ at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight, const at:
     return by_operators::Convolve(input, weight, bias, options.stride, options.slope);
   }
   MILLRACE_CHECK(input.scalar_type() == at::kFloat);
-  return Convolution::apply(input, weight, bias, options.stride, options.slope);
+  return Convolution::apply(input, weight, bias, options);
 }
 
 }  // namespace millrace::pipeline

@@ -133,12 +133,12 @@ Sums SumCosts(const Shape& shape, const Direction<T>& direction, T weight) {
       const T x = static_cast<T>(column) + direction.flow[pixel];
       const T y = static_cast<T>(row) + direction.flow[shape.pixels() + pixel];
       const bool inside = x >= 0 && x <= max_x && y >= 0 && y <= max_y;
-      const bool visible = inside && (direction.visible == nullptr || direction.visible[pixel]);
-      const T cost = inside ? Explain(shape, direction, pixel, Between<T>(shape, x, y),
-                                      visible ? weight : T(0))
-                            : CostAtRest(shape, direction, pixel);
+      const bool hidden = inside && direction.visible != nullptr && !direction.visible[pixel];
+      const T cost =
+          inside ? Explain(shape, direction, pixel, Between<T>(shape, x, y), hidden ? T(0) : weight)
+                 : CostAtRest(shape, direction, pixel);
       sums.inside += cost;
-      sums.photometric += visible || !inside ? cost : CostAtRest(shape, direction, pixel);
+      sums.photometric += hidden ? CostAtRest(shape, direction, pixel) : cost;
     }
   }
   return sums;

@@ -17,7 +17,7 @@ constexpr double kMaxCheckpointRatio = 1;
 // The number of snapshots until the oldest has proven good, if every sample gives information about
 // the weights. Includes the length of the pipeline.
 std::size_t MaxUnproven(const Recovery::Options& options) {
-  return static_cast<std::size_t>(options.divergence.window / options.copy_every + 3);
+  return static_cast<std::size_t>(options.divergence.window / options.copy_every) + 3;
 }
 
 absl::Status CheckFits(const Checkpoint& checkpoint, const std::string& folder,
@@ -45,9 +45,8 @@ absl::StatusOr<std::unique_ptr<Recovery>> Recovery::Open(const Options& options,
   MILLRACE_ASSIGN_OR_RETURN(recovery->writer_,
                             CheckpointWriter::Open(options.checkpoints, options.hooks, chain));
   recovery->newest_ = recovery->writer_->TakeNewest();
-  if (recovery->newest_) {
-    MILLRACE_RETURN_IF_ERROR(
-        CheckFits(*recovery->newest_, recovery->resumption().checkpoint, options));
+  if (const std::optional<Checkpoint>& newest = recovery->newest_) {
+    MILLRACE_RETURN_IF_ERROR(CheckFits(*newest, recovery->resumption().checkpoint, options));
   }
   return recovery;
 }
@@ -127,7 +126,8 @@ void Recovery::RollBack() {
     // The resumed weights may be bad themselves. They get a second try only if the network has
     // learned from a sample since.
     if (origin_ && (went_back_to_start_ || learned_ == 0)) {
-      good = *std::exchange(origin_, std::nullopt);
+      good = *std::move(origin_);
+      origin_.reset();
       snapshots_.Reset(good);
     }
     went_back_to_start_ = true;

@@ -40,7 +40,7 @@ bool CheckpointDownload::OpenNext() {
 CheckpointDownload::Step CheckpointDownload::Advance(v1::DownloadCheckpointResponse& message,
                                                      absl::Status& end) {
   if (sent_ == bytes_ && files_.empty()) return Step::kEnd;
-  const bool open = sent_ < bytes_ || OpenNext();
+  const bool open = (sent_ < bytes_ || OpenNext()) && in_.has_value();
   std::string piece(open ? std::min(bytes_ - sent_, kPiece) : 0, '\0');
   const auto size = static_cast<ssize_t>(piece.size());
   if (!open ||

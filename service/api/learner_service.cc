@@ -17,6 +17,22 @@
 namespace millrace::service {
 namespace {
 
+void SetRate(double rate, LearnerChange& change, std::vector<FieldViolation>& wrong) {
+  change.learning_rate = rate;
+  if (pipeline::IsLearningRate(rate)) return;
+  wrong.push_back({"learner.learning_rate", absl::StrCat("is ", rate, "; it must be from 0 to 1")});
+}
+
+void SetPolicy(const v1::UpdatePolicy& policy, LearnerChange& change,
+               std::vector<FieldViolation>& wrong) {
+  const auto read = PolicyOf(policy);
+  if (read.ok()) {
+    change.policy = *read;
+  } else {
+    wrong.push_back({"learner.policy", std::string(read.status().message())});
+  }
+}
+
 /// The requested change. An error names every wrong field.
 absl::StatusOr<LearnerChange> ChangeOf(const v1::UpdateLearnerRequest& request) {
   LearnerChange change;
@@ -26,17 +42,9 @@ absl::StatusOr<LearnerChange> ChangeOf(const v1::UpdateLearnerRequest& request) 
   }
   for (const std::string& path : request.update_mask().paths()) {
     if (path == "learning_rate") {
-      change.learning_rate = request.learner().learning_rate();
-      if (!pipeline::IsLearningRate(*change.learning_rate)) {
-        wrong.push_back({"learner.learning_rate",
-                         absl::StrCat("is ", *change.learning_rate, "; it must be from 0 to 1")});
-      }
+      SetRate(request.learner().learning_rate(), change, wrong);
     } else if (path == "policy") {
-      const auto policy = PolicyOf(request.learner().policy());
-      if (policy.ok()) change.policy = *policy;
-      if (!policy.ok()) {
-        wrong.push_back({"learner.policy", std::string(policy.status().message())});
-      }
+      SetPolicy(request.learner().policy(), change, wrong);
     } else {
       wrong.push_back({"update_mask",
                        absl::StrCat("has '", path, "'; learning_rate and policy can be changed")});

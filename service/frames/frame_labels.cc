@@ -146,7 +146,7 @@ void FrameLabels::OnPrediction(const pipeline::ModelPrediction& model) {
   if (model.finite) {  // A value that is not finite would make every mean invalid.
     entry->outputs = model.outputs;
     entry->best_class = model.best_class;
-    if (entry->label) Score(*entry, *entry->label);
+    if (const auto& label = entry->label) Score(*entry, *label);
   }
   // This step has begun. A sample outside the next step's window is no longer learned from.
   while (!entries_.empty() && entries_.front().sample <= model.sample + 1 - task_.window) {

@@ -37,7 +37,8 @@ class Lookup {
     const float low_share = to_y - static_cast<float>(top);
     const float high = Mix(Green(left, top), Green(right, top), right_share);
     const float low = Mix(Green(left, low_row), Green(right, low_row), right_share);
-    return std::abs(pictures_.base[At(x, y)] - Mix(high, low, low_share));
+    const float base = pictures_.base[At(x, y)];
+    return std::abs(base - Mix(high, low, low_share));
   }
 
  private:

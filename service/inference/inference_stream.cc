@@ -83,8 +83,9 @@ InferenceStream::Step InferenceStream::Next(Due& due, absl::Status& end) {
     due = {.next = *std::move(next), .reader = reader_.get(), .id = id_};
     return Step::kMessage;
   }
-  if (!reader_->end()) return Step::kNothing;
-  end = *reader_->end();
+  const auto& ended = reader_->end();
+  if (!ended) return Step::kNothing;
+  end = *ended;
   return Step::kEnd;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace millrace::service {
 namespace {
@@ -64,7 +63,7 @@ void StreamRecord::RecordScore(const Prediction& prediction) {
     score.loss_no_motion = prediction.comparison->loss_no_motion;
     score.loss_reference = prediction.comparison->loss_reference;
   }
-  if (auto closed = scores_.Add(score)) sums_.window = std::move(closed);
+  if (const auto closed = scores_.Add(score)) sums_.window = closed;
 }
 
 void StreamRecord::RecordLoss(const Prediction& prediction) {

@@ -14,8 +14,8 @@ Subscription::Step Subscription::Advance(grpc::ByteBuffer& message, absl::Status
     if (const auto changed = notes_->Changed()) return Write(*changed, message);
   }
   if (const auto next = reader_.Read()) return Write(*next, message);
-  if (reader_.end()) {
-    end = *reader_.end();
+  if (const auto& ended = reader_.end()) {
+    end = *ended;
     return Step::kEnd;
   }
   if (notes_ != nullptr) {

@@ -83,6 +83,15 @@ std::optional<v1::PredictionFlag> FlagOf(pipeline::SkipReason reason) {
   return std::nullopt;
 }
 
+void WriteFlags(const Prediction& prediction, v1::Prediction& message) {
+  const pipeline::ModelPrediction& model = prediction.model;
+  if (!model.finite) message.add_flags(v1::PREDICTION_FLAG_NON_FINITE);
+  if (const auto flag = FlagOf(model.skipped)) message.add_flags(*flag);
+  if (model.drift) message.add_flags(v1::PREDICTION_FLAG_DRIFT);
+  if (prediction.after_gap) message.add_flags(v1::PREDICTION_FLAG_AFTER_GAP);
+  if (prediction.new_size) message.add_flags(v1::PREDICTION_FLAG_NEW_SIZE);
+}
+
 }  // namespace
 
 void ToMessage(const Prediction& prediction, const PredictionParts& parts,
@@ -100,12 +109,7 @@ void ToMessage(const Prediction& prediction, const PredictionParts& parts,
   message.set_loss(model.loss);
   message.set_loss_no_motion(model.loss_no_motion);
   message.set_update_count(model.updates);
-  const auto flag = FlagOf(model.skipped);
-  if (!model.finite) message.add_flags(v1::PREDICTION_FLAG_NON_FINITE);
-  if (flag) message.add_flags(*flag);
-  if (model.drift) message.add_flags(v1::PREDICTION_FLAG_DRIFT);
-  if (prediction.after_gap) message.add_flags(v1::PREDICTION_FLAG_AFTER_GAP);
-  if (prediction.new_size) message.add_flags(v1::PREDICTION_FLAG_NEW_SIZE);
+  WriteFlags(prediction, message);
   message.set_learned_from(model.skipped == pipeline::SkipReason::kNone);
   if (model.outputs != nullptr) {
     WriteLabelled(prediction, parts.outputs, message);
