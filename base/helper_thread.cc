@@ -21,7 +21,11 @@ void HelperThread::Run(const std::stop_token& stop) {
     const MutexLock lock(mu_);
     changed_.notify_all();
   });
-  while (std::optional<Task> task = Next(stop)) (*task)();
+  while (true) {
+    std::optional<Task> task = Next(stop);
+    if (!task) return;
+    (*task)();
+  }
 }
 
 std::optional<HelperThread::Task> HelperThread::Next(const std::stop_token& stop) {
