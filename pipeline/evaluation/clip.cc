@@ -32,8 +32,10 @@ class PartReading final : public Clip {
   absl::StatusOr<std::optional<ClipPair>> Next() override {
     if (ended_) return std::nullopt;
     MILLRACE_ASSIGN_OR_RETURN(std::optional<ClipPair> pair, whole_->Next());
-    if (pair && !end_) end_ = pair->stream_time + length_;
-    if (pair && pair->stream_time < *end_) return pair;
+    if (pair) {
+      if (!end_) end_ = pair->stream_time + length_;
+      if (pair->stream_time < *end_) return pair;
+    }
     ended_ = true;
     return std::nullopt;
   }
