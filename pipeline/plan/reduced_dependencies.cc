@@ -66,7 +66,7 @@ class Unrolled {
         for (const Dependency& one : of_operation) furthest = std::max(furthest, -one.samples);
       }
     }
-    return 2 * MaxShift(plan_) + furthest / plan_.samples_per_pattern + 3;
+    return std::int64_t{2} * MaxShift(plan_) + furthest / plan_.samples_per_pattern + 3;
   }
 
   bool GoOn(Reader& reader) {
