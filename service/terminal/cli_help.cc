@@ -114,24 +114,25 @@ std::string WhatIsWrong(const CLI::App* app, const CLI::Error& error) {
                       " --help says what it takes.\n");
 }
 
+std::string WrappedLine(const std::string& line, std::size_t columns) {
+  std::string wrapped;
+  std::size_t used = 0;
+  const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+  for (const std::string& word : words) {
+    const bool fits = used + 1 + word.size() <= columns;
+    if (used > 0) wrapped += fits ? ' ' : '\n';
+    used = used > 0 && fits ? used + 1 + word.size() : word.size();
+    wrapped += word;
+  }
+  return wrapped;
+}
+
 }  // namespace
 
 std::string Wrapped(std::string_view text, std::size_t columns) {
-  std::string wrapped;
-  std::size_t used = 0;
-  const std::vector<std::string> lines = absl::StrSplit(std::string(text), '\n');
-  for (const std::string& line : lines) {
-    if (&line != &lines.front()) wrapped += '\n';
-    used = 0;
-    const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
-    for (const std::string& word : words) {
-      const bool fits = used + 1 + word.size() <= columns;
-      if (used > 0) wrapped += fits ? ' ' : '\n';
-      used = used > 0 && fits ? used + 1 + word.size() : word.size();
-      wrapped += word;
-    }
-  }
-  return wrapped;
+  std::vector<std::string> lines = absl::StrSplit(std::string(text), '\n');
+  for (std::string& line : lines) line = WrappedLine(line, columns);
+  return absl::StrJoin(lines, "\n");
 }
 
 std::string WrappedParagraphs(std::string_view text, std::size_t columns) {

@@ -44,6 +44,18 @@ void AlarmAfter(milliseconds limit) {
   _exit(128 + signal);
 }
 
+/// Announces the graceful end that `signal` asks for. Returns its deadline. `limit` 0: no deadline.
+steady_clock::time_point BeginGracefulEnd(int signal, milliseconds limit) {
+  steady_clock::time_point deadline = kNever;
+  if (limit.count() > 0) {
+    deadline = steady_clock::now() + limit;
+    AlarmAfter(limit);
+  }
+  spdlog::info("{}: ending; a second signal ends at once",
+               signal == SIGINT ? "interrupted" : "asked to terminate");
+  return deadline;
+}
+
 }  // namespace
 
 StopSignals::StopSignals(HangUp hang_up, std::chrono::milliseconds limit) : limit_(limit) {
@@ -80,29 +92,28 @@ void StopSignals::Watch(std::function<void()> on_stop, std::function<void()> on_
 void StopSignals::Wait(const Calls& calls) {
   int asked_by = 0;
   steady_clock::time_point until = kNever;
-  std::array<pollfd, 2> files = {{{.fd = signals_, .events = POLLIN, .revents = 0},
-                                  {.fd = end_, .events = POLLIN, .revents = 0}}};
   while (true) {
-    if (poll(files.data(), files.size(), LeftUntil(until)) < 0 && errno != EINTR) return;
-    if ((files[1].revents & POLLIN) != 0) return;
+    const std::optional<int> signal = NextSignal(until);
+    if (!signal) return;
     if (LeftUntil(until) == 0) EndAtOnce(asked_by, limit_);
-    if ((files[0].revents & POLLIN) == 0) continue;
-    signalfd_siginfo signal = {};
-    if (read(signals_, &signal, sizeof(signal)) != sizeof(signal)) continue;
-    if (signal.ssi_signo == SIGHUP) {
-      if (calls.reload) calls.reload();
-      continue;
-    }
-    if (asked_by != 0) _exit(128 + static_cast<int>(signal.ssi_signo));
-    asked_by = static_cast<int>(signal.ssi_signo);
-    if (limit_.count() > 0) {
-      until = steady_clock::now() + limit_;
-      AlarmAfter(limit_);
-    }
-    spdlog::info("{}: ending; a second signal ends at once",
-                 asked_by == SIGINT ? "interrupted" : "asked to terminate");
+    if (*signal == SIGHUP && calls.reload) calls.reload();
+    if (*signal == SIGHUP || *signal == 0) continue;
+    if (asked_by != 0) _exit(128 + *signal);
+    asked_by = *signal;
+    until = BeginGracefulEnd(asked_by, limit_);
     calls.stop();
   }
+}
+
+std::optional<int> StopSignals::NextSignal(steady_clock::time_point until) const {
+  std::array<pollfd, 2> files = {{{.fd = signals_, .events = POLLIN, .revents = 0},
+                                  {.fd = end_, .events = POLLIN, .revents = 0}}};
+  if (poll(files.data(), files.size(), LeftUntil(until)) < 0 && errno != EINTR) return std::nullopt;
+  if ((files[1].revents & POLLIN) != 0) return std::nullopt;
+  if ((files[0].revents & POLLIN) == 0) return 0;
+  signalfd_siginfo signal = {};
+  if (read(signals_, &signal, sizeof(signal)) != sizeof(signal)) return 0;
+  return static_cast<int>(signal.ssi_signo);
 }
 
 }  // namespace millrace::service

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <thread>
 
@@ -44,6 +45,8 @@ class StopSignals {
   };
 
   void Wait(const Calls& calls);
+  /// Waits for a signal, at most until `until`. 0 if no signal came, nullopt after Forget().
+  [[nodiscard]] std::optional<int> NextSignal(std::chrono::steady_clock::time_point until) const;
 
   // Constant after construction.
   const std::chrono::milliseconds limit_;

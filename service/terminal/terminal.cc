@@ -46,7 +46,7 @@ std::string Hanging(std::string_view text, std::size_t columns, std::size_t inde
       const std::size_t next = rest.find_first_not_of(' ', space);
       if (next == std::string::npos) break;
       absl::StrAppend(&line, absl::StripTrailingAsciiWhitespace(rest.substr(0, space)), "\n");
-      rest = behind + rest.substr(next);
+      rest.replace(0, next, behind);
     }
     line += rest;
   }
