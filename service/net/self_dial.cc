@@ -32,7 +32,8 @@ tcp::endpoint EndpointOf(const SelfDial::Port& port) {
 class SelfDial::Dialer {
  public:
   /// `changed` is called when why() changes.
-  Dialer(asio::io_context& loop, Port port, const Options& options, std::function<void()> changed)
+  Dialer(asio::io_context& loop, const Port& port, const Options& options,
+         std::function<void()> changed)
       : name_(absl::StrCat(port.name, " at ", UrlHost(port.address), ":", port.number)),
         endpoint_(EndpointOf(port)),
         options_(options),

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kPause(50);
 
 /// Maps an IPv4 address on an IPv6 socket to its IPv4 form: "192.0.2.7".
 asio::ip::address AddressOf(const tcp::endpoint& endpoint) {
-  const asio::ip::address address = endpoint.address();
+  asio::ip::address address = endpoint.address();
   if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
   return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
 }
@@ -61,7 +61,7 @@ absl::Status CannotListen(const TcpServer::Options& options, const std::string& 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TcpServer>> TcpServer::Listen(Options options) {
+absl::StatusOr<std::unique_ptr<TcpServer>> TcpServer::Listen(const Options& options) {
   try {
     std::unique_ptr<TcpServer> server(new TcpServer(options));
     if (const ErrorCode error = server->Bind()) return CannotListen(options, error.message());

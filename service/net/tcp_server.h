@@ -44,7 +44,7 @@ class TcpServer {
 
   /// Listens, but accepts no connection before Start(). Fails with UNAVAILABLE if it cannot listen.
   /// The message names the address, the port and the key to change.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<TcpServer>> Listen(Options options);
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<TcpServer>> Listen(const Options& options);
 
   TcpServer(const TcpServer&) = delete;
   TcpServer& operator=(const TcpServer&) = delete;
