@@ -53,7 +53,7 @@ bool WasForwarded(const HttpRequest& request) {
 }
 
 std::string OriginOf(const HttpRequest& request) {
-  if (const std::string origin = request.Header("origin"); !origin.empty()) return origin;
+  if (std::string origin = request.Header("origin"); !origin.empty()) return origin;
   const std::string referer = request.Header("referer");
   const std::size_t host = referer.find("://");
   return host == std::string::npos ? "" : referer.substr(0, referer.find('/', host + 3));

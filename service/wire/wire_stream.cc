@@ -122,7 +122,7 @@ void ToMessage(const ServedStream& served, v1::Stream& message) {
   message.set_loss_no_motion(snapshot.recent.loss_no_motion);
   const auto learner = stream.learner();
   WriteSchedule(*learner, snapshot.updates, *message.mutable_schedule());
-  if (learner->labels) WriteTask(*learner->labels, *message.mutable_labelled_task());
+  if (const auto& labels = learner->labels) WriteTask(*labels, *message.mutable_labelled_task());
   const std::string entry = served.config().entry;
   message.set_etag(EtagOf(entry));
   *message.mutable_config() = ToStruct(ShownEntry(entry));
