@@ -27,7 +27,9 @@ class VideoReading final : public Clip {
   explicit VideoReading(std::unique_ptr<ingest::Source> source) : source_(std::move(source)) {}
 
   absl::StatusOr<std::optional<ClipPair>> Next() override {
-    while (std::optional<ingest::Frame> frame = source_->queue().Pop()) {
+    while (true) {
+      const auto frame = source_->queue().Pop();
+      if (!frame) break;
       if (frame->previous == nullptr) continue;
       return ClipPair{.number = next_++,
                       .stream_time = frame->stream_time,
