@@ -40,8 +40,10 @@ std::vector<std::uint8_t> PictureToCome(std::span<const std::uint8_t> rgb,
     const float dx = flow[2 * i];
     const float dy = flow[2 * i + 1];
     const bool moves = std::isfinite(dx) && std::isfinite(dy);
-    const Between x = At(static_cast<float>(i % width) - (moves ? dx : 0), width);
-    const Between y = At(static_cast<float>(i / width) - (moves ? dy : 0), height);
+    const std::size_t column = i % width;
+    const std::size_t row = i / width;
+    const Between x = At(static_cast<float>(column) - (moves ? dx : 0), width);
+    const Between y = At(static_cast<float>(row) - (moves ? dy : 0), height);
     for (int c = 0; c < kColours; ++c) {
       const float above = Mixed(colour(y.first, x.first, c), colour(y.first, x.second, c), x.share);
       const float below =
