@@ -51,8 +51,8 @@ bool RunOn(at::Device device) {
 }  // namespace
 }  // namespace millrace::pipeline::cuda
 
-// dlsym() finds it by name.
 extern "C" __attribute__((visibility("default")))
+// NOLINTNEXTLINE(readability-identifier-naming): dlsym() finds it by this name.
 const millrace::pipeline::gpu::Kernels MillraceCudaKernels;
 const millrace::pipeline::gpu::Kernels MillraceCudaKernels = {
     .launch = millrace::pipeline::cuda::Launch, .run_on = millrace::pipeline::cuda::RunOn};
