@@ -98,7 +98,7 @@ grpc::Status Follow(v1::PredictionService::Stub& predictions, v1::SubscribeReque
       request.mutable_resume()->set_run_id(message.run_id());
       request.mutable_resume()->set_sequence(message.sequence());
     }
-    const grpc::Status status = reader->Finish();
+    grpc::Status status = reader->Finish();
     const bool goes_on = had_one && tries < 10;
     if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE && goes_on) {
       request.clear_resume();  // The stream has restarted.
