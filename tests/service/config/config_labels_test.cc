@@ -160,7 +160,8 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:84: 'network' is 'levels'; with this task it must be mlp, convolutional, or a file "
          "NAME.pt that torch.jit.save() wrote"},
         {"LabelNetworkForFlow", Stream("model: {network: mlp}"),
-         "c:3:54: 'network' is 'mlp'; it must be one of flow, levels, ndconv, resunet, flownets, "
+         "c:3:54: 'network' is 'mlp'; it must be one of flow, refine, levels, ndconv, resunet, "
+         "flownets, "
          "or a file NAME.pt that torch.jit.save() wrote"},
         {"SmallPicture", Stream("model: {task: regression, outputs: 2, input: [4, 8]}"),
          "c:3:83: entry 1 of 'input' is '4'; it must be a whole number from 8 to 2048"},

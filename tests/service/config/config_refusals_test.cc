@@ -99,9 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
          "c:1:1: there is more than one document; keep just one"},
         {"ListAsKey", File("? [a]\n: 1"), "c:3:3: a key must be a single word"},
         {"KeyOfAnotherSection",
-         File("model: {kind: sequential, width: 8, max_fps: 5}\nsource: {uri: 'test:'}\nkey: 1"),
+         File("model: {kind: sequential, cores: 8, max_fps: 5}\nsource: {uri: 'test:'}\nkey: 1"),
          "c:3:9: unknown key 'kind'; it belongs in 'schedule'\n"
-         "c:3:27: unknown key 'width'; it belongs in 'model.labels'\n"
+         "c:3:27: unknown key 'cores'; it belongs in 'budget'\n"
          "c:3:37: unknown key 'max_fps'; it belongs in 'source'\n"
          "c:4:1: unknown key 'source'; it belongs in 'streams'\n"
          "c:5:1: unknown key 'key'; it belongs in 'listen.tls'"},
@@ -167,10 +167,11 @@ INSTANTIATE_TEST_SUITE_P(
         {"LongQueue", Stream("source: {uri: a.avi, queue: 65}"),
          "c:3:41: 'queue' is '65'; it must be a whole number from 1 to 64"},
         {"OtherNetwork", Stream("source: {uri: a.avi}, model: {network: depth}"),
-         "c:3:52: 'network' is 'depth'; it must be one of flow, levels, ndconv, resunet, "
+         "c:3:52: 'network' is 'depth'; it must be one of flow, refine, levels, ndconv, resunet, "
          "flownets, or a file NAME.pt that torch.jit.save() wrote"},
         {"OtherReference", Stream("source: {uri: a.avi}, scores: {compare_with: raft}"),
-         "c:3:58: 'compare_with' is 'raft'; it must be one of none, dis, dis_fast, dis_ultrafast, "
+         "c:3:58: 'compare_with' is 'raft'; it must be one of none, dis, dis_fine, dis_fast, "
+         "dis_ultrafast, "
          "farneback"},
         {"LocalWithoutLevels", Stream("source: {uri: a.avi}, schedule: {kind: local}"),
          "c:3:52: 'kind' is local, which needs the network levels"},
