@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/comparison/generated_clip.h"
 #include "pipeline/classical/reference_flow.h"
+#include "pipeline/comparison/generated_clip.h"
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/models/named_flow_network.h"
 #include "pipeline/nn/weights_file.h"

@@ -132,9 +132,9 @@ TEST(NamedFlowNetworkTest, EveryParameterLearns) {
 }
 
 TEST(NamedFlowNetworkTest, UnknownOnesAreNamedWithThoseThatAre) {
-  EXPECT_THAT(
-      std::string(FlowNetworkInputOf("raft").status().message()),
-      ::testing::AllOf(::testing::HasSubstr("raft"), ::testing::HasSubstr("flow, refine, levels, ndconv")));
+  EXPECT_THAT(std::string(FlowNetworkInputOf("raft").status().message()),
+              ::testing::AllOf(::testing::HasSubstr("raft"),
+                               ::testing::HasSubstr("flow, refine, levels, ndconv")));
 }
 
 }  // namespace
