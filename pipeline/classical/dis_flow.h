@@ -20,8 +20,6 @@ struct DisSettings {
   float smoothness = 20;
 };
 
-/// The method. Switches OpenCV's threads off in the whole process: they would take the cores of
-/// the pipeline's stages.
 [[nodiscard]] cv::Ptr<cv::DISOpticalFlow> MakeDisFlow(const DisSettings& settings);
 
 }  // namespace millrace::pipeline

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include <opencv2/core.hpp>
+#include <opencv2/core/utility.hpp>
 
 #include "base/check.h"
 #include "pipeline/classical/dis_flow.h"
@@ -30,7 +31,9 @@ PriorFlow::PriorFlow(int width, int height)
           Buffers{.method = MakeDisFlow({.patch_stride = 4, .search_steps = 4}),
                   .previous = cv::Mat(height, width, CV_8U),
                   .current = cv::Mat(height, width, CV_8U),
-                  .flow = cv::Mat()})) {}
+                  .flow = cv::Mat()})) {
+  cv::setNumThreads(1);
+}
 
 PriorFlow::~PriorFlow() = default;
 PriorFlow::PriorFlow(PriorFlow&&) noexcept = default;

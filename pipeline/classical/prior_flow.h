@@ -14,7 +14,8 @@ namespace millrace::pipeline {
 /// Not thread-safe.
 class PriorFlow {
  public:
-  /// REQUIRES: at least 16 pixels on each side.
+  /// Switches OpenCV's threads off in the whole process: they would take the cores of the
+  /// pipeline's stages. REQUIRES: at least 16 pixels on each side.
   PriorFlow(int width, int height);
   ~PriorFlow();
   PriorFlow(PriorFlow&&) noexcept;
