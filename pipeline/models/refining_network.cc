@@ -12,7 +12,6 @@
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/pixel_shuffle.h>
 #include <ATen/ops/pixel_unshuffle.h>
 #include <ATen/ops/upsample_nearest2d.h>
 
@@ -28,8 +27,6 @@ namespace {
 constexpr int kSurroundings = 7;
 // The evidence's channels at full size: picture, difference, prior (2), its length.
 constexpr int kEvidence = 5;
-// The output's cells in a pixel of half the size.
-constexpr int kCells = 4;
 // So the pixel's own prior has nearly all of the weight before the network learns.
 constexpr double kTrust = 6;
 
@@ -126,17 +123,16 @@ class BlendLayer final : public NamedLayer {
   BlendLayer(std::string name, int inputs, at::Generator& random)
       : NamedLayer(std::move(name)),
         choices_({.inputs = inputs,
-                  .outputs = static_cast<int>(kCells * kBlendChannels),
+                  .outputs = static_cast<int>(kCellPixels * kBlendChannels),
                   .kernel = 1,
                   .activation = ConvolutionUnit::Activation::kNone,
                   .zero = true},
                  random) {
-    // pixel_shuffle() makes channel c of its cells from channels kCells c to kCells c + 3.
-    choices_.parameters()[1].variable_data().narrow(0, 0, kCells).fill_(kTrust);
+    choices_.parameters()[1].variable_data().narrow(0, 0, kCellPixels).fill_(kTrust);
   }
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    return {BlendFlow(inputs.skips[0], at::pixel_shuffle(choices_.Forward(inputs.main), 2)), {}};
+    return {BlendFlow(inputs.skips[0], choices_.Forward(inputs.main)), {}};
   }
   [[nodiscard]] std::vector<at::Tensor> parameters() const override {
     return choices_.parameters();

@@ -7,7 +7,11 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/pixel_shuffle.h>
+#include <ATen/ops/replication_pad2d.h>
+#include <ATen/ops/softmax.h>
 
+#include "pipeline/ops/blend_flow.h"
 #include "pipeline/ops/match.h"
 #include "pipeline/ops/warp.h"
 
@@ -49,6 +53,26 @@ at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, PicturePair
                                    FromPictures(features, pairs)};
   if (flow.defined()) parts.push_back(flow);
   return at::cat(parts, 1);
+}
+
+at::Tensor BlendFlow(const at::Tensor& flow, const at::Tensor& choices) {
+  const at::Tensor of_pixels = at::pixel_shuffle(choices, 2);
+  const at::Tensor weights = at::softmax(of_pixels.narrow(1, 0, kBlendWeights), 1);
+  const std::int64_t height = flow.size(2);
+  const std::int64_t width = flow.size(3);
+  at::Tensor blend = of_pixels.narrow(1, kBlendWeights, 2) + weights.narrow(1, 0, 1) * flow;
+  std::int64_t k = 1;
+  for (const std::int64_t distance : kBlendDistances) {
+    const at::Tensor padded = at::replication_pad2d(flow, {distance, distance, distance, distance});
+    for (const std::int64_t y : {std::int64_t{0}, distance, 2 * distance}) {
+      for (const std::int64_t x : {std::int64_t{0}, distance, 2 * distance}) {
+        if (x == distance && y == distance) continue;
+        const at::Tensor neighbour = padded.narrow(2, y, height).narrow(3, x, width);
+        blend = blend + weights.narrow(1, k++, 1) * neighbour;
+      }
+    }
+  }
+  return blend;
 }
 
 }  // namespace millrace::pipeline::by_operators

@@ -17,4 +17,7 @@ namespace millrace::pipeline::by_operators {
 [[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow,
                                PicturePairs pairs);
 
+/// See pipeline::BlendFlow().
+[[nodiscard]] at::Tensor BlendFlow(const at::Tensor& flow, const at::Tensor& choices);
+
 }  // namespace millrace::pipeline::by_operators

@@ -2,6 +2,7 @@
 
 #include "pipeline/ops/cpu/lanes.inl"
 // After the headers and names that these use.
+#include "pipeline/ops/cpu/blend.inl"
 #include "pipeline/ops/cpu/convolution.inl"
 #include "pipeline/ops/cpu/match.inl"
 #include "pipeline/ops/cpu/optimizer.inl"
@@ -17,4 +18,6 @@ constexpr Kernels kKernels = {.gather = Gather,
                               .warp_back = WarpBack,
                               .compare = Compare,
                               .spread = Spread,
+                              .blend = Blend,
+                              .blend_back = BlendBack,
                               .all_below = AllBelow};

@@ -156,6 +156,30 @@ struct SpreadRow {
   float* results = nullptr;
 };
 
+/// The flows that a pixel's new flow is mixed of: its own, and eight at each of two distances.
+inline constexpr int kBlendTaps = 17;
+
+/// A row of cells of 2x2 pixels. Pixel p of cell i (0, 1: above, 2, 3: below) gets
+///
+///   sum over k of softmax(choices)_k flow[offsets[k]] + correction
+///
+/// with choices and, last, the correction in choices[i * stride + 4 k + p].
+struct BlendedRow {
+  const float* choices = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t count = 0;
+  /// The upper left pixel of the first cell in a plane of all dx; the plane of all dy is
+  /// `flow_plane` floats behind it. Has margins for all offsets.
+  const float* flow = nullptr;
+  std::int64_t flow_row = 0;
+  std::int64_t flow_plane = 0;
+  std::int64_t offsets[kBlendTaps] = {};
+  /// The same pixel of the results; on the way back, of their gradients, which are only read.
+  float* results = nullptr;
+  std::int64_t result_row = 0;
+  std::int64_t result_plane = 0;
+};
+
 struct Kernels {
   void (*gather)(const GatheredRow&);
   void (*weigh)(const WeighedRow&);
@@ -168,6 +192,9 @@ struct Kernels {
   void (*warp_back)(const WarpedRow&, const float* gradients, float* to_map, float* to_flow);
   void (*compare)(const ComparedRow&);
   void (*spread)(const SpreadRow&);
+  void (*blend)(const BlendedRow&);
+  /// Writes the gradients of all choices and corrections, laid out as these.
+  void (*blend_back)(const BlendedRow&, float* gradients);
   /// Whether all values lie between -2^exponent and 2^exponent; 128: whether all are finite.
   bool (*all_below)(const float* values, std::int64_t count, int exponent);
 };
