@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/bounded_queue.h"
+#include "base/check.h"
 #include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/device/one_thread.h"
@@ -50,7 +51,11 @@ class PairsAhead {
   PairsAhead(const PairsAhead&) = delete;
   PairsAhead& operator=(const PairsAhead&) = delete;
 
-  [[nodiscard]] GeneratedPair Next() { return *pairs_.Pop(); }
+  [[nodiscard]] GeneratedPair Next() {
+    std::optional<GeneratedPair> pair = pairs_.Pop();
+    MILLRACE_CHECK(pair.has_value());
+    return *std::move(pair);
+  }
 
  private:
   BoundedQueue<GeneratedPair> pairs_{2 * kPairsPerStep};
@@ -89,12 +94,12 @@ class SceneTrainer {
 
   [[nodiscard]] std::int64_t pairs() const { return kPairsPerStep * step_; }
 
-  /// Continues from the newest checkpoint, if there is one and `checkpoints` keeps any.
-  absl::Status Resume(std::optional<Checkpoints>& checkpoints) {
+  /// Continues from the newest checkpoint, if the options name a folder and it has one.
+  absl::Status Resume() {
     if (options_.checkpoints.empty()) return absl::OkStatus();
     MILLRACE_ASSIGN_OR_RETURN(
-        checkpoints, Checkpoints::Open({.folder = options_.checkpoints, .keep = 1}, network_));
-    MILLRACE_ASSIGN_OR_RETURN(Checkpoints::Found found, checkpoints->Read());
+        checkpoints_, Checkpoints::Open({.folder = options_.checkpoints, .keep = 1}, network_));
+    MILLRACE_ASSIGN_OR_RETURN(Checkpoints::Found found, checkpoints_->Read());
     if (!found.newest) return absl::OkStatus();
     if (found.newest->facts != Facts()) {
       return absl::FailedPreconditionError(
@@ -109,7 +114,9 @@ class SceneTrainer {
     return absl::OkStatus();
   }
 
-  absl::Status Save(Checkpoints& checkpoints) const {
+  /// Writes a checkpoint, if the options name a folder.
+  absl::Status Save() {
+    if (!checkpoints_) return absl::OkStatus();
     Checkpoint checkpoint;
     checkpoint.network.sample = pairs() - 1;
     for (std::size_t i = 0; i < optimizers_.size(); ++i) {
@@ -117,11 +124,19 @@ class SceneTrainer {
       checkpoint.network.layers.back().optimizer = optimizers_[i]->state();
     }
     checkpoint.facts = Facts();
-    return checkpoints.Write(checkpoint);
+    return checkpoints_->Write(checkpoint);
   }
 
-  /// Learns from the next pairs. Adds their scores to `report`.
-  void Step(PairsAhead& pairs, PretrainReport& report) {
+  /// Ends early.
+  absl::Status Stop() {
+    MILLRACE_RETURN_IF_ERROR(Save());
+    return absl::CancelledError(absl::StrCat("stopped after ", Plural(pairs(), "frame"), "; ",
+                                             options_.output, " not written",
+                                             checkpoints_ ? "; the same command continues" : ""));
+  }
+
+  /// Learns from the next pairs. Adds their scores to `report`. Saves now and then.
+  absl::Status Step(PairsAhead& pairs, PretrainReport& report) {
     const std::int64_t steps = std::max<std::int64_t>(1, options_.frames / kPairsPerStep);
     for (std::int64_t i = 0; i < kPairsPerStep; ++i) {
       const GeneratedPair pair = pairs.Next();
@@ -137,6 +152,7 @@ class SceneTrainer {
       optimizer->Step();
     }
     ++step_;
+    return step_ % kStepsPerCheckpoint == 0 ? Save() : absl::OkStatus();
   }
 
   [[nodiscard]] std::int64_t skipped_updates() const {
@@ -160,8 +176,15 @@ class SceneTrainer {
   const Stage whole_;
   const std::int64_t channels_;
   std::vector<std::unique_ptr<Optimizer>> optimizers_;
+  std::optional<Checkpoints> checkpoints_;
   std::int64_t step_ = 0;
 };
+
+/// Whether the step that ended at `done` completes a part of the report.
+bool ReportIsDue(const PretrainOptions& options, std::int64_t done) {
+  const std::int64_t every = options.frames_per_report;
+  return done == options.frames || done / every != (done - kPairsPerStep) / every;
+}
 
 }  // namespace
 
@@ -173,30 +196,18 @@ absl::StatusOr<PretrainSummary> PretrainOnScenes(const PretrainOptions& options,
                             OpenFlowNetwork({.name = options.network, .seed = options.seed},
                                             options.width, options.height));
   SceneTrainer trainer(options, opened.chain);
-  std::optional<Checkpoints> checkpoints;
-  MILLRACE_RETURN_IF_ERROR(trainer.Resume(checkpoints));
+  MILLRACE_RETURN_IF_ERROR(trainer.Resume());
   const PhotoScenes scenes({.width = options.width, .height = options.height, .seed = options.seed},
                            options.photographs);
   PairsAhead pairs(scenes, trainer.pairs());
   PretrainSummary summary;
   PretrainReport report;
   while (trainer.pairs() < options.frames) {
-    if (stop.stop_requested()) {
-      if (checkpoints) MILLRACE_RETURN_IF_ERROR(trainer.Save(*checkpoints));
-      return absl::CancelledError(absl::StrCat("stopped after ", Plural(trainer.pairs(), "frame"),
-                                               "; ", options.output, " not written",
-                                               checkpoints ? "; the same command continues" : ""));
-    }
-    trainer.Step(pairs, report);
+    if (stop.stop_requested()) return trainer.Stop();
+    MILLRACE_RETURN_IF_ERROR(trainer.Step(pairs, report));
     const std::int64_t done = std::min(trainer.pairs(), options.frames);
     if (options.on_frame) options.on_frame(done);
-    if (checkpoints && done % (kPairsPerStep * kStepsPerCheckpoint) == 0) {
-      MILLRACE_RETURN_IF_ERROR(trainer.Save(*checkpoints));
-    }
-    if (done / options.frames_per_report == (done - kPairsPerStep) / options.frames_per_report &&
-        done != options.frames) {
-      continue;
-    }
+    if (!ReportIsDue(options, done)) continue;
     summary.last = report.Close(done);
     if (summary.first.frames == 0) summary.first = summary.last;
     if (on_progress) on_progress(summary.last);
