@@ -49,6 +49,8 @@ class PriorLayer final : public NamedLayer {
     return made;
   }
 
+  [[nodiscard]] bool capturable() const override { return false; }
+
  private:
   [[nodiscard]] at::Tensor PriorOf(const at::Tensor& from, const at::Tensor& to) const {
     const at::Tensor previous = from.to(at::kCPU, at::kFloat).contiguous();

@@ -37,6 +37,8 @@ class Layer {
   [[nodiscard]] virtual std::vector<at::Tensor> parameters() const { return {}; }
   /// The other tensors that a forward may change, such as the running means of a normalization.
   [[nodiscard]] virtual std::vector<at::Tensor> buffers() const { return {}; }
+  /// Whether a CUDA graph can hold its work: it does not compute on the host or wait there.
+  [[nodiscard]] virtual bool capturable() const { return true; }
 };
 
 /// A tensor from layer `from` to layer `to`, counted from 0. `to` > `from` + 1, or `to` = `from` +

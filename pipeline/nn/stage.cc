@@ -78,6 +78,13 @@ std::vector<at::Tensor> Stage::buffers() const {
   return all;
 }
 
+bool Stage::capturable() const {
+  for (int i = first_; i <= last_; ++i) {
+    if (!chain_.layers[static_cast<std::size_t>(i)]->capturable()) return false;
+  }
+  return true;
+}
+
 std::vector<std::string> Stage::layer_names() const {
   std::vector<std::string> names;
   for (int layer = first_; layer <= last_; ++layer) names.push_back(chain_.layers[layer]->name());

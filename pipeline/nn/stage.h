@@ -51,6 +51,8 @@ class Stage {
   /// The other tensors that Forward() may change.
   [[nodiscard]] std::vector<at::Tensor> buffers() const;
   [[nodiscard]] std::vector<std::string> layer_names() const;
+  /// Whether a CUDA graph can hold the work of all its layers.
+  [[nodiscard]] bool capturable() const;
 
  private:
   // The skip edges that a layer reads or makes, as indices among the edges that touch the stage.

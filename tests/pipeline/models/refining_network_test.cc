@@ -50,6 +50,14 @@ TEST(RefiningNetworkTest, NamesItsLayersForAReader) {
                                  "decode 1/2", "blend"));
 }
 
+TEST(RefiningNetworkTest, OnlyThePriorComputesOnTheHost) {
+  const LayerChain network = MakeRefiningNetwork();
+  const int last = static_cast<int>(network.layers.size()) - 1;
+  EXPECT_FALSE(Stage(network, 0, 0).capturable());
+  EXPECT_FALSE(WholeChain(network).capturable());
+  EXPECT_TRUE(Stage(network, 1, last).capturable());
+}
+
 TEST(RefiningNetworkTest, StartsNearThePrior) {
   const at::Tensor pictures = MovingPictures();
   const at::Tensor prior = PriorOf(pictures);
