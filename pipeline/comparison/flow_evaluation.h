@@ -52,7 +52,7 @@ struct FlowEvaluationOptions {
   /// `stages` says. `local` runs only with the network `levels`. In `one_f_one_b_star`, each stage
   /// is its own group, unless `learner` gives a period: groups by measured costs differ from run to
   /// run.
-  std::vector<std::string> networks = {"flow"};
+  std::vector<std::string> networks = {kUsualFlowNetwork};
   std::vector<std::string> schedules = {"sequential"};
   std::vector<int> stages = {1};
   std::vector<std::uint64_t> seeds = {0};

@@ -9,9 +9,9 @@
 
 namespace millrace::pipeline {
 
-/// flow: the coarse-to-fine network with matching built in (coarse_to_fine_network.h).
-///
 /// refine: corrects a classical flow, which it computes first (refining_network.h).
+///
+/// flow: the coarse-to-fine network with matching built in (coarse_to_fine_network.h).
 ///
 /// levels: like flow, but each level has its own features. So every level can be a stage that
 ///         learns from its own loss: schedule local.
@@ -26,6 +26,9 @@ namespace millrace::pipeline {
 ///         parameters.
 /// flownets: FlowNetS without normalization (Dosovitskiy et al., ICCV 2015), 38.7 M parameters.
 [[nodiscard]] const std::vector<std::string>& FlowNetworkNames();
+
+/// The network where the user names none.
+inline constexpr char kUsualFlowNetwork[] = "refine";
 
 /// The input that a network requires.
 struct FlowNetworkInput {

@@ -5,6 +5,7 @@
 
 #include "pipeline/decisions/learning_decisions.h"
 #include "pipeline/learner/flow_loss_options.h"
+#include "pipeline/learner/flow_network_names.h"
 #include "pipeline/learner/precision.h"
 
 namespace millrace::pipeline {
@@ -13,7 +14,7 @@ namespace millrace::pipeline {
 struct FlowTaskOptions {
   /// One of FlowNetworkNames() (flow_network_names.h), or the user's own network: a *.pt file saved
   /// by torch.jit (open_flow_network.h).
-  std::string network = "flow";
+  std::string network = kUsualFlowNetwork;
   Precision precision = Precision::kFloat32;
   FlowLossOptions loss = {};
   /// Predicts the next picture, and learns from it, instead of the past motion (next_frame.h). A

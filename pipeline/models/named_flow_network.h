@@ -11,7 +11,7 @@
 namespace millrace::pipeline {
 
 struct NamedFlowNetworkOptions {
-  std::string name = "flow";
+  std::string name = kUsualFlowNetwork;
   /// Seeds the random weights.
   std::uint64_t seed = 0;
   /// The pairs of pictures for which the flow is made.

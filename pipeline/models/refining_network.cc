@@ -1,5 +1,6 @@
 #include "pipeline/models/refining_network.h"
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,12 @@ constexpr double kTrust = 6;
 
 std::span<float> ValuesOf(const at::Tensor& tensor) {
   return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+// The mean of the window that reaches (dy, dx) to each side, without what lies outside.
+at::Tensor MeanAround(const at::Tensor& values, std::array<std::int64_t, 2> reach) {
+  return at::avg_pool2d(values, {2 * reach[0] + 1, 2 * reach[1] + 1}, {1, 1}, reach,
+                        /*ceil_mode=*/false, /*count_include_pad=*/false);
 }
 
 // Makes the prior and the evidence about it. No gradient passes.
@@ -72,10 +79,8 @@ class PriorLayer final : public NamedLayer {
   static at::Tensor EvidenceOf(const at::Tensor& from, const at::Tensor& to,
                                const at::Tensor& prior) {
     const at::Tensor difference = LookUpHeld(to, LookUpGrid(prior)) - from;
-    const at::Tensor around =
-        at::avg_pool2d(prior, {2 * kSurroundings + 1, 2 * kSurroundings + 1}, {1, 1},
-                       {kSurroundings, kSurroundings}, /*ceil_mode=*/false,
-                       /*count_include_pad=*/false);
+    // Rows, then columns: the same mean as of all at once, in fewer operations.
+    const at::Tensor around = MeanAround(MeanAround(prior, {0, kSurroundings}), {kSurroundings, 0});
     const at::Tensor length = prior.square().sum(1, /*keepdim=*/true).sqrt();
     // Factors that bring all channels near a spread of 1.
     const at::Tensor evidence =

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "pipeline/learner/flow_network_names.h"
 #include "pipeline/learner/label_task_options.h"
 #include "pipeline/learner/learner_options.h"
 
@@ -12,7 +13,7 @@ namespace millrace::pipeline {
 
 struct ExportOptions {
   /// One of FlowNetworkNames(), or a file of a network (open_flow_network.h).
-  std::string network = "flow";
+  std::string network = kUsualFlowNetwork;
   /// Replaces `network`: a network that learns from labels, under the options of its learner.
   std::optional<LabelTaskOptions> labels = {};
   LearnerOptions learner = {};

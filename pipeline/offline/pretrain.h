@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/learner/flow_loss_options.h"
+#include "pipeline/learner/flow_network_names.h"
 #include "pipeline/learner/photograph.h"
 
 namespace millrace::pipeline {
@@ -22,7 +23,7 @@ struct PretrainOptions {
   /// file beside it, which is then renamed.
   std::string output;
   /// One of FlowNetworkNames(), or a file of a network (open_flow_network.h).
-  std::string network = "flow";
+  std::string network = kUsualFlowNetwork;
   /// Size of the generated pictures in pixels: at least 64, and a multiple that the network
   /// defines.
   int width = 192;

@@ -47,7 +47,7 @@ std::string DescribeTask(const StreamConfig& stream) {
 std::string DescribeColdStart(const StreamConfig& stream) {
   const bool cold = !IsOfLabels(stream.task) && stream.learner.weights.empty() &&
                     !pipeline::IsNetworkFile(stream.flow.network);
-  return cold ? absl::StrCat("\n            ", std::string(kCostOfColdStart)) : "";
+  return cold ? absl::StrCat("\n            ", CostOfColdStart(stream.flow.network)) : "";
 }
 
 std::string DescribeStages(const StreamConfig& stream) {

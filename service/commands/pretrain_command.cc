@@ -36,8 +36,8 @@ learns their true motion. This takes hours. With --checkpoints, a stopped run co
 same command starts again.
 
 Examples
-  millrace pretrain --output flow-start.safetensors --frames 3000
-  millrace pretrain --network refine --photographs FOLDER --frames 80000 --checkpoints unfinished \
+  millrace pretrain --network flow --frames 3000 --output flow-start.safetensors
+  millrace pretrain --photographs FOLDER --frames 80000 --checkpoints unfinished \
     --output refine-start.safetensors)";
 
 // Smaller pictures have too little texture for a scene.

@@ -79,7 +79,7 @@ void WarnOfColdStart(const StreamConfig& config) {
   if (pipeline::IsNetworkFile(config.flow.network)) return;
   const LogAbout about(config.name);
   spdlog::warn("stream '{}': the network {} starts from random weights: {}", config.name,
-               config.flow.network, kCostOfColdStart);
+               config.flow.network, CostOfColdStart(config.flow.network));
 }
 
 /// A learner's construction measures the costs of its operations. Only one learner is measured at a

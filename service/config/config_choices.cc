@@ -46,8 +46,8 @@ void ChooseWeights(StreamConfig& stream) {
   std::string& weights = stream.learner.weights;
   if (weights == kNoWeights) {
     weights.clear();
-  } else if (weights.empty() && !IsOfLabels(stream.task) && stream.flow.network == "flow") {
-    weights = WarmStartWeights();
+  } else if (weights.empty() && !IsOfLabels(stream.task)) {
+    weights = WarmStartWeights(stream.flow.network);
   }
 }
 

@@ -16,8 +16,8 @@ void ChooseKind(StreamConfig& stream);
 /// Chooses `schedule.stages`. REQUIRES: the kind is chosen.
 void ChooseStages(StreamConfig& stream);
 
-/// Chooses `model.weights`. The network `flow` starts warm; other networks, and the value `none`,
-/// mean random weights.
+/// Chooses `model.weights`. The networks `refine` and `flow` start warm; other networks, and the
+/// value `none`, mean random weights.
 void ChooseWeights(StreamConfig& stream);
 
 }  // namespace millrace::service

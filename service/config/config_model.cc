@@ -135,8 +135,8 @@ constexpr ConfigKey kModelKeys[] = {
     {"network",
      TextType{},
      {NetworkOf, SetNetwork},
-     "The network. flow: coarse to fine, with built-in matching; it learns within minutes. refine: "
-     "corrects DIS, a classical method, which it runs first on the CPU. levels: as flow, for the "
+     "The network. refine: corrects DIS, a classical method, which it runs first on the CPU. flow: "
+     "coarse to fine, with built-in matching and no classical method. levels: as flow, for the "
      "schedule local. ndconv, resunet, flownets: the networks of Marullo, Tiezzi "
      "and Betti (CoLLAs 2022), for comparisons; they are large and should run on a GPU. Or your "
      "own network, saved by torch.jit: NAME.pt (docs/own-network.md). classification and "
@@ -155,9 +155,10 @@ constexpr ConfigKey kModelKeys[] = {
     {"weights",
      TextType{},
      {[](const Target& t) -> Json { return t.stream->learner.weights; }, SetWeights},
-     "The starting weights, made by `millrace pretrain`. none: random weights, which need a "
-     "thousand frames or more to see any motion. Left out: for the network flow this file, which "
-     "is installed beside the program; else none."},
+     "The starting weights, made by `millrace pretrain`. none: random weights; with "
+     "them, networks other than refine need a thousand frames or more to see any motion. Left "
+     "out: for refine and flow the file NETWORK-start.safetensors, which is installed beside the "
+     "program; else none."},
     {"learning_rate", RealType{0, 1},
      Member([](auto& t) -> auto& { return t.stream->learner.optimizer.learning_rate; }),
      "The size of each update: 0 to 1. With 0 the model predicts and never learns."},

@@ -1,14 +1,16 @@
 #include "service/config/warm_start.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
+
+#include "pipeline/learner/flow_network_names.h"
 
 namespace millrace::service {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kName = "flow-start.safetensors";
 // The program is CHECKOUT/build/PRESET/service/millrace. The tests' programs are one folder deeper.
 constexpr int kMostLevels = 5;
 
@@ -19,26 +21,32 @@ bool IsFile(const fs::path& path) {
 
 }  // namespace
 
-std::string WarmStartWeightsOf(const std::string& program) {
+std::string CostOfColdStart(std::string_view network) {
+  return network == "refine" ? "until it learns, its flow is that of the method it corrects"
+                             : "it sees no motion for about its first thousand frames";
+}
+
+std::string WarmStartWeightsOf(const std::string& program, std::string_view network) {
+  if (std::ranges::count(pipeline::FlowNetworkNames(), network) == 0) return "";
+  const std::string name = std::string(network) + "-start.safetensors";
   const fs::path folder = fs::path(program).parent_path();
-  const fs::path installed = folder.parent_path() / "share/millrace/weights" / kName;
+  const fs::path installed = folder.parent_path() / "share/millrace/weights" / name;
   if (IsFile(installed)) return installed.string();
   fs::path above = folder;
   for (int level = 0; level < kMostLevels && above.has_relative_path(); ++level) {
     above = above.parent_path();
-    const fs::path in_checkout = above / "samples/weights" / kName;
+    const fs::path in_checkout = above / "samples/weights" / name;
     if (IsFile(in_checkout)) return in_checkout.string();
   }
   return "";
 }
 
-const std::string& WarmStartWeights() {
-  static const std::string kWeights = [] {
+std::string WarmStartWeights(std::string_view network) {
+  static const std::string kProgram = [] {
     std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    return error ? std::string() : WarmStartWeightsOf(program.string());
+    return fs::read_symlink("/proc/self/exe", error).string();
   }();
-  return kWeights;
+  return WarmStartWeightsOf(kProgram, network);
 }
 
 }  // namespace millrace::service

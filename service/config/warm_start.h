@@ -1,9 +1,9 @@
-// Finds the weights that the network `flow` starts from by default.
+// Finds the weights that a network of optical flow starts from by default.
 //
 // The path is relative to the program, so that an installed tree can be moved as a whole.
 //
-//   PREFIX/bin/millrace                    PREFIX/share/millrace/weights/flow-start.safetensors
-//   CHECKOUT/build/release/service/...     CHECKOUT/samples/weights/flow-start.safetensors
+//   PREFIX/bin/millrace                    PREFIX/share/millrace/weights/NETWORK-start.safetensors
+//   CHECKOUT/build/release/service/...     CHECKOUT/samples/weights/NETWORK-start.safetensors
 #pragma once
 
 #include <string>
@@ -14,14 +14,13 @@ namespace millrace::service {
 /// The value of `model.weights` that means random weights.
 inline constexpr std::string_view kNoWeights = "none";
 
-/// The cost of a start from random weights, for messages.
-inline constexpr std::string_view kCostOfColdStart =
-    "it sees no motion for about its first thousand frames";
+/// The cost of a network's start from random weights, for messages.
+[[nodiscard]] std::string CostOfColdStart(std::string_view network);
 
-/// The start weights of the running program. Empty if not found.
-[[nodiscard]] const std::string& WarmStartWeights();
+/// The start weights of `network` for the running program. Empty if there are none.
+[[nodiscard]] std::string WarmStartWeights(std::string_view network);
 
-/// The start weights of a program at the absolute path `program`. Empty if not found.
-[[nodiscard]] std::string WarmStartWeightsOf(const std::string& program);
+/// The same for a program at the absolute path `program`.
+[[nodiscard]] std::string WarmStartWeightsOf(const std::string& program, std::string_view network);
 
 }  // namespace millrace::service

@@ -1,4 +1,4 @@
-"""The warm start with other weights, as after a training that went wrong."""
+"""The warm start of the network flow with other weights, as after a training that went wrong."""
 
 import json
 import pathlib

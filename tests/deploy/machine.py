@@ -37,7 +37,7 @@ class Machine:
 
     @property
     def weights(self) -> str:
-        return "/srv/millrace/share/millrace/weights/flow-start.safetensors"
+        return "/srv/millrace/share/millrace/weights/refine-start.safetensors"
 
     @property
     def learned(self) -> str:

@@ -45,7 +45,8 @@ def configuration(folder: pathlib.Path) -> dict:
         weights = folder / f"{name}.safetensors"
         changed_weights.write(weights, factors)
         streams.append(millrace_process.test_stream(
-            name, frames_per_second=10, model={"input": [SIZE, SIZE], "weights": str(weights)}))
+            name, frames_per_second=10,
+            model={"network": "flow", "input": [SIZE, SIZE], "weights": str(weights)}))
     return millrace_process.config(streams)
 
 

@@ -138,7 +138,7 @@ class CheckConfigTest(unittest.TestCase):
         (cls.folder / "text.pt").write_text("nothing\n")
         (cls.folder / "empty").mkdir()
         os.mkfifo(cls.folder / "pipe.mp4", 0o600)
-        (cls.folder / "start.safetensors").symlink_to(ROOT / "samples/weights/flow-start.safetensors")
+        (cls.folder / "start.safetensors").symlink_to(ROOT / "samples/weights/refine-start.safetensors")
         certificates.make_certificate(cls.folder, "millrace.test")
         (cls.folder / "other").mkdir()
         certificates.make_certificate(cls.folder / "other", "millrace.test")

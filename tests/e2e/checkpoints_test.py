@@ -94,7 +94,7 @@ class CheckpointsTest(unittest.TestCase):
         (aside,) = self.stream.glob("damaged-*")
         said = "; ".join(rf"{checkpoint.name} is damaged \([^;]*\)" for checkpoint in reversed(damaged))
         self.assertRegex(self.log, rf"warn.* stream 'street': {said}; set aside in {aside}; "
-                                   r"the model starts from /.*/flow-start.safetensors\n")
+                                   r"the model starts from /.*/refine-start.safetensors\n")
         self.learn(how_many=4)
         self.assertEqual(sorted(path.name for path in aside.iterdir()), [path.name for path in damaged])
 

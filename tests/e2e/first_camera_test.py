@@ -103,7 +103,7 @@ class FirstCameraTest(unittest.TestCase):
             self.assertEqual(prediction.flow.shape, (224, 400, 2))
             self.assertAlmostEqual(prediction.view.scale, 1.6, delta=0.01)
         # Warm: the installed weights, and motion is seen from the first frames on.
-        self.assertIn(f"from {self.prefix}/share/millrace/weights/flow-start.safetensors", said)
+        self.assertIn(f"from {self.prefix}/share/millrace/weights/refine-start.safetensors", said)
         explained = sum(p.loss for p in seen) / sum(p.loss_no_motion for p in seen)
         self.assertLess(explained, 0.95)  # Of random weights: 1.00.
 

@@ -58,8 +58,8 @@ class InstallTest(unittest.TestCase):
 
     def test_its_sample_is_a_configuration_of_what_is_there(self):
         text = (self.tree / "share/millrace/millrace.yaml").read_text()
-        self.assertIn("weights: weights/flow-start.safetensors", text)
-        self.assertTrue((self.tree / "share/millrace/weights/flow-start.safetensors").exists())
+        self.assertIn("weights: weights/refine-start.safetensors", text)
+        self.assertTrue((self.tree / "share/millrace/weights/refine-start.safetensors").exists())
         self.assertIn("Dan Vanderkam", (self.tree / "share/doc/millrace/dygraphs-copyright").read_text())
         checked = self.run_program("check-config", str(self.tree / "share/millrace/millrace.yaml"))
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)

@@ -5,21 +5,26 @@
 video_sums='45cddc9490be69345cbdab64ca583be65987e864ca408038e648db99e10516cf  vtest.avi
 62b744b99403f899707c43398a3822441add6160379ab6dd6c12bde9e3075f8d  box.mp4'
 
-# The sample video, vtest.avi: ten frames a second of a street, filmed by a fixed camera. And a
-# second one to measure on, box.mp4: hands that turn a box on a table.
-setup_videos() {
+# The sample video, vtest.avi: ten frames a second of a street, filmed by a fixed camera. A second
+# one to measure on, box.mp4: hands that turn a box on a table. aloe: a pair of pictures and its true
+# motion. photographs: what the weights of samples/weights were trained on, without any measured pair.
+setup_media() {
   local from=$partial/opencv-doc/usr/share/doc/opencv-doc key
-  key=$(key_of <(echo "$video_sums"))
-  if is_done video "$key" "$deps/video/box.mp4"; then return; fi
-  say "The sample videos, from Debian's opencv-doc: 96 MB to download, 10 MB kept, into .deps/video"
+  key=$(key_of <(echo "media-1 $video_sums"))
+  if is_done media "$key" "$deps/video/box.mp4"; then return; fi
+  say "The sample videos and photographs, from Debian's opencv-doc: 96 MB to download, 18 MB kept, into .deps"
   unpack_package opencv-doc "$partial/opencv-doc" || fail "could not fetch the sample videos"
-  mkdir -p "$partial/video"
+  mkdir -p "$partial/video" "$partial/aloe" "$partial/photographs"
   mv "$from/examples/data/vtest.avi" "$partial/video"
   gunzip --stdout "$from/opencv4/html/box.mp4.gz" >"$partial/video/box.mp4"
   (cd "$partial/video" && sha256sum --status --check <<<"$video_sums") ||
     fail "vtest.avi or box.mp4 of opencv-doc is not the video that the samples and tests were measured on"
-  replace_folder "$deps/video" "$partial/video"
-  mark_done video "$key"
+  mv "$from"/examples/data/aloe* "$partial/aloe"
+  rm -f "$from"/examples/data/{left,right,rubberwhale,mask}*
+  mv "$from"/examples/data/*.{jpg,png} "$partial/photographs"
+  local folder
+  for folder in video aloe photographs; do replace_folder "$deps/$folder" "$partial/$folder"; done
+  mark_done media "$key"
 }
 
 # scikit-learn's digits: 1,797 pictures of 8x8 with their classes.

@@ -49,8 +49,8 @@ struct Collected {
 
 TEST(FlowLearnerTest, PredictsEverySampleInOrderAndLearns) {
   constexpr int kSamples = 100;
-  const FlowRun run =
-      RunFlowLearner({.width = kSide, .height = kSide, .stages = 2}, {}, kSamples, Stripes);
+  const FlowRun run = RunFlowLearner({.width = kSide, .height = kSide, .stages = 2},
+                                     {.network = "flow"}, kSamples, Stripes);
   ASSERT_EQ(run.predictions.size(), std::size_t{kSamples});
   for (int i = 0; i < kSamples; ++i) {
     const ModelPrediction& prediction = run.predictions[i];
@@ -106,10 +106,10 @@ TEST(FlowLearnerTest, TellsForHowLongItsStagesHaveWorked) {
   }
 }
 
-TEST(FlowLearnerTest, ColdItStartsAtNoMotion) {
+TEST(FlowLearnerTest, ColdANetworkWithoutAPriorStartsAtNoMotion) {
   Collected collected;
-  auto learner =
-      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 1}, {}, collected.callback());
+  auto learner = MakeFlowLearner({.width = kSide, .height = kSide, .stages = 1},
+                                 {.network = "flow"}, collected.callback());
   ASSERT_TRUE((*learner)->Admit({.previous = Stripes(0), .current = Stripes(1)}).ok());
   ASSERT_TRUE((*learner)->Drain().ok());
   const ModelPrediction& first = collected.predictions.at(0);
@@ -161,7 +161,7 @@ TEST(FlowLearnerTest, TheNextFrameIsForetoldEverBetterUnderAnySchedule) {
                                     .schedule = schedule,
                                     .stages = schedule == "sequential" ? 1 : 3,
                                     .optimizer = {.learning_rate = 1e-4}},
-                                   {.next_frame = true}, collected.callback());
+                                   {.network = "flow", .next_frame = true}, collected.callback());
     ASSERT_TRUE(learner.ok()) << learner.status();
     for (int i = 0; i < 200; ++i) {
       ASSERT_TRUE(
@@ -212,7 +212,7 @@ TEST(FlowLearnerTest, LevelsLearnFromLossesOfTheirOwn) {
 
 TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
   auto learner = MakeFlowLearner(
-      {.width = kSide, .height = kSide, .schedule = "partime", .stages = 3, .cuts = {4, 8}}, {},
+      {.width = kSide, .height = kSide, .schedule = "partime", .stages = 3, .cuts = {4, 6}}, {},
       [](ModelPrediction) {});
   ASSERT_TRUE(learner.ok()) << learner.status();
   const LearnerDescription description = *(*learner)->description();
@@ -325,12 +325,12 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
     const char* message;
   };
   const std::vector<Bad> all = {
-      {{.width = 100, .height = 64}, {}, "multiples of 16"},
+      {{.width = 100, .height = 64}, {}, "multiples of 8"},
       {{.width = 64, .height = 48}, {}, "at least 64"},
       {{.width = 64, .height = 64, .schedule = "fast"},
        {},
        "use one of: sequential, one_f_one_b_star"},
-      {{.width = 64, .height = 64, .schedule = "local"}, {}, "levels, not flow"},
+      {{.width = 64, .height = 64, .schedule = "local"}, {}, "levels, not refine"},
       {{.width = 64, .height = 64, .schedule = "local", .stages = 4},
        {.network = "levels"},
        "stages, not 4"},

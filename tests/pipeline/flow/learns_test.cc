@@ -37,7 +37,7 @@ FlowRun OfTwoStages(const LearnerOptions& changed) {
   LearnerOptions options = changed;
   options.width = options.height = kWavesSide;
   options.stages = 2;
-  return RunFlowLearner(options, {}, kSamples, MovingWaves);
+  return RunFlowLearner(options, {.network = "flow"}, kSamples, MovingWaves);
 }
 
 TEST(LearnsTest, WeightsOfBothStagesMoveAndTheLossFalls) {

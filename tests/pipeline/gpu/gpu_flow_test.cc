@@ -42,7 +42,7 @@ std::vector<float> LossesOf(const std::string& device, bool captures,
                                   .weights = FlowStart(),
                                   .devices = {device},
                                   .captures = captures},
-                                 {.precision = precision},
+                                 {.network = "flow", .precision = precision},
                                  [&](const ModelPrediction& prediction) {
                                    const std::lock_guard lock(mu);
                                    losses.push_back(prediction.loss);
@@ -85,7 +85,7 @@ TEST_P(FlowOnAGpu, ALearnerOnAGpuCanBeAsked) {
        .weights = FlowStart(),
        .devices = {"cuda:0"},
        .captures = GetParam()},
-      {}, [&](const ModelPrediction& prediction) { losses.push_back(prediction.loss); });
+      {.network = "flow"}, [&](const ModelPrediction& prediction) { losses.push_back(prediction.loss); });
   ASSERT_TRUE(learner.ok()) << learner.status();
   GeneratedStream stream({.width = kSide, .height = kSide});
   std::vector<float> asked;

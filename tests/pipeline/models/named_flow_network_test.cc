@@ -134,7 +134,7 @@ TEST(NamedFlowNetworkTest, EveryParameterLearns) {
 TEST(NamedFlowNetworkTest, UnknownOnesAreNamedWithThoseThatAre) {
   EXPECT_THAT(std::string(FlowNetworkInputOf("raft").status().message()),
               ::testing::AllOf(::testing::HasSubstr("raft"),
-                               ::testing::HasSubstr("flow, refine, levels, ndconv")));
+                               ::testing::HasSubstr("refine, flow, levels, ndconv")));
 }
 
 }  // namespace

@@ -32,7 +32,11 @@ class PretrainTest : public ::testing::Test {
   }
 
   PretrainOptions Small(const std::string& name, std::int64_t frames) const {
-    return {.output = (folder_ / name).string(), .width = 64, .height = 64, .frames = frames};
+    return {.output = (folder_ / name).string(),
+            .network = "flow",
+            .width = 64,
+            .height = 64,
+            .frames = frames};
   }
 
   std::filesystem::path folder_;

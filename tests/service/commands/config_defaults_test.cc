@@ -33,7 +33,8 @@ TEST(ConfigDefaultsTest, FiveLinesLeaveInputAndRateToTheCameraAndStartWarm) {
   EXPECT_FALSE(stream.input_said);
   EXPECT_EQ(stream.learner.schedule, "auto");
   EXPECT_EQ(stream.learner.frames_per_second, 0);
-  EXPECT_EQ(stream.learner.weights, WarmStartWeights());
+  EXPECT_EQ(stream.flow.network, "refine");
+  EXPECT_EQ(stream.learner.weights, WarmStartWeights("refine"));
   EXPECT_NE(stream.learner.weights, "");
   EXPECT_TRUE(LeavesToCamera(stream));
 }
@@ -57,6 +58,7 @@ TEST(ConfigDefaultsTest, KeysThatAutoCannotHaveMeanTheKindThatHasThem) {
 
 TEST(ConfigDefaultsTest, WeightsNoneIsAColdStart) {
   EXPECT_EQ(OfStream("model: {weights: none}").learner.weights, "");
+  EXPECT_EQ(OfStream("model: {network: flow}").learner.weights, WarmStartWeights("flow"));
   EXPECT_EQ(OfStream("model: {network: levels}").learner.weights, "");
   EXPECT_EQ(OfStream("model: {network: mine.pt}").learner.weights, "");
 }

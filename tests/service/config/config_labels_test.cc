@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:84: 'network' is 'levels'; with this task it must be mlp, convolutional, or a file "
          "NAME.pt that torch.jit.save() wrote"},
         {"LabelNetworkForFlow", Stream("model: {network: mlp}"),
-         "c:3:54: 'network' is 'mlp'; it must be one of flow, refine, levels, ndconv, resunet, "
+         "c:3:54: 'network' is 'mlp'; it must be one of refine, flow, levels, ndconv, resunet, "
          "flownets, "
          "or a file NAME.pt that torch.jit.save() wrote"},
         {"SmallPicture", Stream("model: {task: regression, outputs: 2, input: [4, 8]}"),
@@ -188,8 +188,8 @@ INSTANTIATE_TEST_SUITE_P(
          "streams: [{name: a, source: {uri: 'test:'}, model: {task: flow}}]\n",
          "c:3:11: entry 1 of 'streams' has a model whose 'input' is 20x20; flow needs at least "
          "64x64\n"
-         "c:3:11: entry 1 of 'streams' has a model whose 'input' is 20x20; the network flow needs "
-         "multiples of 16"}}),
+         "c:3:11: entry 1 of 'streams' has a model whose 'input' is 20x20; the network refine "
+         "needs multiples of 8"}}),
     [](const auto& tested) { return tested.param.title; });
 
 }  // namespace

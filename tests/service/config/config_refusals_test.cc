@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"LongQueue", Stream("source: {uri: a.avi, queue: 65}"),
          "c:3:41: 'queue' is '65'; it must be a whole number from 1 to 64"},
         {"OtherNetwork", Stream("source: {uri: a.avi}, model: {network: depth}"),
-         "c:3:52: 'network' is 'depth'; it must be one of flow, refine, levels, ndconv, resunet, "
+         "c:3:52: 'network' is 'depth'; it must be one of refine, flow, levels, ndconv, resunet, "
          "flownets, or a file NAME.pt that torch.jit.save() wrote"},
         {"OtherReference", Stream("source: {uri: a.avi}, scores: {compare_with: raft}"),
          "c:3:58: 'compare_with' is 'raft'; it must be one of none, dis, dis_fine, dis_fast, "

@@ -36,7 +36,8 @@ TEST(ConfigTest, SampleLoads) {
   EXPECT_TRUE(street.source.as_camera);
   EXPECT_EQ(street.source.width, street.learner.width);
   EXPECT_EQ(street.source.height, street.learner.height);
-  EXPECT_EQ(street.learner.weights, MILLRACE_SOURCE_DIR "/samples/weights/flow-start.safetensors");
+  EXPECT_EQ(street.learner.weights,
+            MILLRACE_SOURCE_DIR "/samples/weights/refine-start.safetensors");
   EXPECT_EQ(street.learner.schedule, "one_f_one_b_star");
   EXPECT_EQ(street.learner.stages, 2);
   EXPECT_EQ(street.flow.learning.policy.kind, UpdatePolicyOptions::Kind::kEvery);

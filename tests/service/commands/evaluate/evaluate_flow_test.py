@@ -188,7 +188,7 @@ class EvaluateTest(unittest.TestCase):
                             says=["99 stages", "ask for 1 to"])  # fmt: skip
         self.assert_refused("generated", *TINY, "--weights", "nowhere.safetensors",
                             says=["nowhere.safetensors", "millrace pretrain"])  # fmt: skip
-        start = ROOT / "samples/weights/flow-start.safetensors"
+        start = ROOT / "samples/weights/refine-start.safetensors"
         self.assert_refused("generated", *TINY, "--seeds", "2",
                             "--weights", f"{start},nowhere.safetensors",
                             says=["nowhere.safetensors", "millrace pretrain"])  # fmt: skip

@@ -64,7 +64,7 @@ RecentLearning LearnedFrom(double speed) {
                                             .height = kHeight,
                                             .schedule = "sequential",
                                             .stages = 1,
-                                            .weights = MILLRACE_FLOW_START},
+                                            .weights = MILLRACE_START},
                                            {}, record);
   EXPECT_TRUE(learner.ok()) << learner.status();
   if (!learner.ok()) return {};
