@@ -183,6 +183,7 @@ class FlowEvaluating {
     learner = options_.learner;
     planned->task = options_.task;
     planned->task.network = network;
+    planned->task.loss.smoothness = options_.smoothness.value_or(UsualSmoothness(network));
     learner.schedule = schedule;
     learner.stages = stages;
     learner.width = options_.clips.front().width;

@@ -53,6 +53,8 @@ struct FlowEvaluationOptions {
   /// is its own group, unless `learner` gives a period: groups by measured costs differ from run to
   /// run.
   std::vector<std::string> networks = {kUsualFlowNetwork};
+  /// The weight of smoothness. Empty: UsualSmoothness() of each network. Replaces the task's.
+  std::optional<double> smoothness = {};
   std::vector<std::string> schedules = {"sequential"};
   std::vector<int> stages = {1};
   std::vector<std::uint64_t> seeds = {0};

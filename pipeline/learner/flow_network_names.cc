@@ -37,6 +37,8 @@ const std::vector<std::string>& FlowNetworkNames() {
   return names;
 }
 
+double UsualSmoothness(std::string_view network) { return network == "refine" ? 10 : 0.1; }
+
 bool IsNetworkFile(std::string_view name) { return name.ends_with(".pt"); }
 
 absl::StatusOr<FlowNetworkInput> FlowNetworkInputOf(std::string_view name) {

@@ -30,6 +30,10 @@ namespace millrace::pipeline {
 /// The network where the user names none.
 inline constexpr char kUsualFlowNetwork[] = "refine";
 
+/// The weight of smoothness (FlowLossOptions) where the user says none. A network that begins with
+/// a good flow keeps more of it; one that begins with none must first be free to move.
+[[nodiscard]] double UsualSmoothness(std::string_view network);
+
 /// The input that a network requires.
 struct FlowNetworkInput {
   /// Channels of a picture: 1, grey, or 3, red, green, blue.

@@ -38,9 +38,9 @@ constexpr int kSmallSide = 64;
 // restored copy, one in preparation, one being written.
 constexpr double kOtherCopies = 4;
 // Memory cached by allocators, and temporary memory of operators, as measured. The operators of
-// flow temporarily take twice the memory of their results.
+// flow temporarily take twice the memory of their results, and DIS has its own.
 constexpr double kOverhead = 1.2;
-constexpr double kOverheadOfFlow = 2.9;
+constexpr double kOverheadOfFlow = 3.2;
 
 /// How the layers are used.
 struct Use {

@@ -4,10 +4,14 @@
 #include <string>
 
 #include "base/usable_cores.h"
+#include "pipeline/learner/flow_network_names.h"
 #include "service/config/warm_start.h"
 
 namespace millrace::service {
 namespace {
+
+/// No weight that a file can set.
+constexpr double kOpenSmoothness = -1;
 
 /// The default limit of stages for the kind auto.
 int MostStagesHere() {
@@ -25,6 +29,7 @@ bool MeansStar(const pipeline::LearnerOptions& learner) {
 void LeaveOpen(StreamConfig& defaults) {
   defaults.learner.schedule.clear();
   defaults.learner.stages = 0;
+  defaults.flow.loss.smoothness = kOpenSmoothness;
   defaults.source.camera.isolate = true;
 }
 
@@ -40,6 +45,11 @@ void ChooseStages(StreamConfig& stream) {
   constexpr int kUsual = 2;
   const auto cuts = static_cast<int>(learner.cuts.size());
   learner.stages = learner.schedule == "auto" ? MostStagesHere() : cuts > 0 ? cuts + 1 : kUsual;
+}
+
+void ChooseSmoothness(StreamConfig& stream) {
+  double& smoothness = stream.flow.loss.smoothness;
+  if (smoothness == kOpenSmoothness) smoothness = pipeline::UsualSmoothness(stream.flow.network);
 }
 
 void ChooseWeights(StreamConfig& stream) {

@@ -16,6 +16,9 @@ void ChooseKind(StreamConfig& stream);
 /// Chooses `schedule.stages`. REQUIRES: the kind is chosen.
 void ChooseStages(StreamConfig& stream);
 
+/// Chooses `model.smoothness`, as suits the network.
+void ChooseSmoothness(StreamConfig& stream);
+
 /// Chooses `model.weights`. The networks `refine` and `flow` start warm; other networks, and the
 /// value `none`, mean random weights.
 void ChooseWeights(StreamConfig& stream);

@@ -221,6 +221,7 @@ void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   CheckSource(entry, stream);
   std::string& folder = stream.learner.checkpoints.folder;
   if (!folder.empty()) absl::StrAppend(&folder, "/", stream.name);
+  ChooseSmoothness(stream);
   ChooseWeights(stream);
   stream.entry = EntryJson(entry.node());
 }

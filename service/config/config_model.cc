@@ -174,7 +174,8 @@ constexpr ConfigKey kModelKeys[] = {
      "published with the networks above, with a smoothness of 1.",
      ForTasks::kFlow},
     {"smoothness", RealType{0, 100}, Member([](auto& t) -> auto& { return Loss(t).smoothness; }),
-     "The weight of smooth motion against the explanation of the pictures: 0 to 100.",
+     "The weight of smooth motion against the explanation of the pictures: 0 to 100. Left out: 10 "
+     "for the network refine, else 0.1.",
      ForTasks::kFlow},
     {"occlusion", FlagType{}, Member([](auto& t) -> auto& { return Loss(t).occlusion; }),
      "Learn nothing from a pixel that is hidden in one of the two pictures. It doubles the "

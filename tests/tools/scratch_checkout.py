@@ -36,6 +36,7 @@ esac
 docs=$3/usr/share/doc/opencv-doc
 mkdir -p "$docs/examples/data" "$docs/opencv4/html" "$3/usr/bin"
 cp "$FAKES/video" "$docs/examples/data/vtest.avi"
+touch "$docs"/examples/data/{aloeL.jpg,left01.jpg,fruits.jpg,graf1.png}
 gzip --stdout "$FAKES/video" >"$docs/opencv4/html/box.mp4.gz"
 touch "$3/usr/bin/prometheus"
 """,

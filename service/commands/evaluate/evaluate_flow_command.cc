@@ -162,9 +162,9 @@ void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
           "The loss function")
       ->check(OneOf(pipeline::FlowLossNames()))
       ->default_str("relative");
-  flow.add_option("--smoothness", loss.smoothness, "Weight of the smoothness term")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  flow.add_option("--smoothness", arguments.options.smoothness,
+                  "Weight of the smoothness term. Left out: 10 for refine, else 0.1")
+      ->check(CLI::NonNegativeNumber);
   flow.add_flag("--occlusion", loss.occlusion,
                 "Find hidden pixels by flow in both directions, and do not learn from them");
 }

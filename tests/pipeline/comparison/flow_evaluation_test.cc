@@ -90,7 +90,7 @@ TEST_F(FlowEvaluationTest, EveryCombinationRunsOnTheClipOfItsSeed) {
     EXPECT_EQ(run.name.schedule, i < 2 ? "partime" : "one_f_one_b_star");
     EXPECT_EQ(run.name.seed, 3 + i % 2);
     EXPECT_EQ(run.name.stages, 2);
-    EXPECT_EQ(run.name.Text(), "flow " + run.name.schedule + " x2");
+    EXPECT_EQ(run.name.Text(), "refine " + run.name.schedule + " x2");
     EXPECT_THAT(run.cuts, ElementsAre(5));
     const ScoreSummary& loss = run.result.model.whole.loss;
     EXPECT_EQ(loss.predictions, kPairs);
@@ -226,7 +226,7 @@ TEST_F(FlowEvaluationTest, SequentialHasOneStageAndRunsOnce) {
   const FlowEvaluation evaluation = Evaluated(options);
   ASSERT_EQ(evaluation.runs.size(), 1u);
   EXPECT_EQ(evaluation.runs[0].name.stages, 1);
-  EXPECT_EQ(evaluation.runs[0].name.Text(), "flow sequential");
+  EXPECT_EQ(evaluation.runs[0].name.Text(), "refine sequential");
   EXPECT_EQ(evaluation.runs[0].result.model.whole.loss.gain(), std::nullopt) << "without dis";
   EXPECT_TRUE(evaluation.runs[0].result.frozen.empty());
 }
@@ -409,7 +409,7 @@ TEST_F(FlowEvaluationTest, AFailureNamesItsRun) {
       MadeClip("torn", 64, 64, RandomPairs(9, 64, 64, std::chrono::milliseconds(100), random), 2)};
   const absl::Status status = EvaluateFlow(options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(status.message(), "flow partime x2: the clip is torn");
+  EXPECT_EQ(status.message(), "refine partime x2: the clip is torn");
 }
 
 TEST_F(FlowEvaluationTest, AskedToEndItIsCancelled) {

@@ -88,13 +88,14 @@ class CheckpointWriterTest : public ::testing::Test {
                  std::to_string(::getpid()))) {}
 
   [[nodiscard]] FlowOptions Options() const {
-    return {.learner = {.width = kWavesSide,
-                        .height = kWavesSide,
-                        .schedule = "sequential",
-                        .stages = 1,
-                        .copy_every = 10,
-                        .checkpoints = {.folder = folder_.string(), .every = 20}},
-            .task = {.learning = {.divergence = {.window = 10, .most_refused = 5}}}};
+    return {
+        .learner = {.width = kWavesSide,
+                    .height = kWavesSide,
+                    .schedule = "sequential",
+                    .stages = 1,
+                    .copy_every = 10,
+                    .checkpoints = {.folder = folder_.string(), .every = 20}},
+        .task = {.network = "flow", .learning = {.divergence = {.window = 10, .most_refused = 5}}}};
   }
   [[nodiscard]] FlowOptions WithoutCheckpoints() const {
     FlowOptions options = Options();

@@ -335,16 +335,17 @@ constexpr int kSide = kWavesSide;
 TEST(RecoveryTest, ALearnerThatExplodesComesBackAndGoesOn) {
   std::mutex mu;
   std::vector<ModelPrediction> predictions;
-  auto learner = MakeFlowLearner({.width = kSide,
-                                  .height = kSide,
-                                  .stages = 2,
-                                  .optimizer = {.learning_rate = 0.5},
-                                  .copy_every = 10},
-                                 {.learning = {.divergence = {.window = 10, .most_refused = 5}}},
-                                 [&](ModelPrediction prediction) {
-                                   const std::lock_guard lock(mu);
-                                   predictions.push_back(std::move(prediction));
-                                 });
+  auto learner = MakeFlowLearner(
+      {.width = kSide,
+       .height = kSide,
+       .stages = 2,
+       .optimizer = {.learning_rate = 0.5},
+       .copy_every = 10},
+      {.network = "flow", .learning = {.divergence = {.window = 10, .most_refused = 5}}},
+      [&](ModelPrediction prediction) {
+        const std::lock_guard lock(mu);
+        predictions.push_back(std::move(prediction));
+      });
   ASSERT_TRUE(learner.ok()) << learner.status();
   int admitted = 0;
   std::vector<int> came_back;  // The samples that met the old weights first.

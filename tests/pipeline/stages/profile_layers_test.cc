@@ -133,7 +133,7 @@ TEST(ProfileLayersTest, EndsSoonOnceItIsStopped) {
 }
 
 TEST(ProfileLayersTest, TheFlowNetworkCostsMostInItsConvolutions) {
-  const auto flow = ProfileFlow({.width = 64, .height = 64}, {}, /*runs=*/3);
+  const auto flow = ProfileFlow({.width = 64, .height = 64}, {.network = "flow"}, /*runs=*/3);
   ASSERT_TRUE(flow.ok()) << flow.status();
   const std::vector<LayerProfile>& layers = flow->costs.layers;
   ASSERT_EQ(layers.size(), 11U);

@@ -63,6 +63,17 @@ TEST(ConfigDefaultsTest, WeightsNoneIsAColdStart) {
   EXPECT_EQ(OfStream("model: {network: mine.pt}").learner.weights, "");
 }
 
+TEST(ConfigDefaultsTest, SmoothnessIsWhatSuitsTheNetwork) {
+  const auto smoothness = [](const std::string& model) {
+    return OfStream("model: {" + model + "}").flow.loss.smoothness;
+  };
+  EXPECT_EQ(smoothness(""), 10);
+  EXPECT_EQ(smoothness("network: flow"), 0.1);
+  EXPECT_EQ(smoothness("network: mine.pt"), 0.1);
+  EXPECT_EQ(smoothness("smoothness: 0"), 0);
+  EXPECT_EQ(smoothness("network: flow, smoothness: 10"), 10);
+}
+
 TEST(ConfigDefaultsTest, TasksOfLabelsStayAsTheyWere) {
   const StreamConfig stream = OfStream("model: {task: classification, outputs: 2}");
   EXPECT_EQ(stream.learner.schedule, "one_f_one_b_star");

@@ -23,7 +23,7 @@ BannerStream Street() {
   stream.config.source.as_camera = true;
   stream.config.learner.width = 352;
   stream.config.learner.height = 264;
-  stream.config.learner.weights = "samples/weights/refine-start.safetensors";
+  stream.config.learner.weights = "samples/weights/flow-start.safetensors";
   stream.snapshot.uri = "/videos/street.avi";
   return stream;
 }
@@ -34,7 +34,7 @@ TEST(BannerTest, SaysWhatItLearnsAndWhatToExpect) {
                                             .grpc = "127.0.0.1:50051",
                                             .metrics = "http://127.0.0.1:9464/metrics"});
   for (const char* part : {"street.avi, 768x576 at 10 frames a second, looped as a camera",
-                           "optical flow at 352x264, from samples/weights/refine-start.safetensors",
+                           "optical flow at 352x264, from samples/weights/flow-start.safetensors",
                            "10.0 frames a second, delay 130 ms\n", "http://127.0.0.1:8080",
                            "gRPC 127.0.0.1:50051", "http://127.0.0.1:9464/metrics"}) {
     EXPECT_THAT(text, HasSubstr(part));

@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 from millrace_testing.millrace_process import PATIENCE_S, ROOT, end, program, run
 
 SIDE = 64
-TINY = ("--size", f"{SIDE}x{SIDE}", "--window", "0.2")
+TINY = ("--size", f"{SIDE}x{SIDE}", "--window", "0.2", "--networks", "flow")
 
 
 def ppm(shift: int, side: int = SIDE) -> bytes:
@@ -176,7 +176,7 @@ class EvaluateTest(unittest.TestCase):
         self.assert_refused("generated", "--references", "raft", says=["raft", "farneback"])
         self.assert_refused("generated", "--loss", "love", says=["love", "census"])
         self.assert_refused("generated", "--size", "big", says=["--size big", "192x144"])
-        self.assert_refused("generated", "--size", "100x64", says=["100x64", "multiples of 16"])
+        self.assert_refused("generated", "--size", "100x64", says=["100x64", "multiples of 8"])
         self.assert_refused("generated", "--size", "48x64", says=["48x64", "at least 64"])
         self.assert_refused("generated", "--stages", "0", says=["--stages", "1"])
         self.assert_refused("generated", "--seeds", "-1", says=["--seeds"])
@@ -188,7 +188,7 @@ class EvaluateTest(unittest.TestCase):
                             says=["99 stages", "ask for 1 to"])  # fmt: skip
         self.assert_refused("generated", *TINY, "--weights", "nowhere.safetensors",
                             says=["nowhere.safetensors", "millrace pretrain"])  # fmt: skip
-        start = ROOT / "samples/weights/refine-start.safetensors"
+        start = ROOT / "samples/weights/flow-start.safetensors"
         self.assert_refused("generated", *TINY, "--seeds", "2",
                             "--weights", f"{start},nowhere.safetensors",
                             says=["nowhere.safetensors", "millrace pretrain"])  # fmt: skip

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/flow/flow_learner.h"
+#include "pipeline/learner/flow_network_names.h"
 #include "pipeline/learner/learner.h"
 #include "service/frames/learning_window.h"
 #include "service/frames/motion_evidence.h"
@@ -60,12 +61,13 @@ RecentLearning LearnedFrom(double speed) {
     // The window says nothing before it is full.
     for (int i = 0; i < kRepeats; ++i) window.Record(prediction);
   };
-  auto learner = pipeline::MakeFlowLearner({.width = kWidth,
-                                            .height = kHeight,
-                                            .schedule = "sequential",
-                                            .stages = 1,
-                                            .weights = MILLRACE_START},
-                                           {}, record);
+  auto learner = pipeline::MakeFlowLearner(
+      {.width = kWidth,
+       .height = kHeight,
+       .schedule = "sequential",
+       .stages = 1,
+       .weights = MILLRACE_START},
+      {.loss = {.smoothness = pipeline::UsualSmoothness("refine")}}, record);
   EXPECT_TRUE(learner.ok()) << learner.status();
   if (!learner.ok()) return {};
   for (int i = 0; i < kPairs; ++i) {

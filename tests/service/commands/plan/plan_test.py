@@ -113,9 +113,10 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(measured["schedule"], "one_f_one_b_star")
         self.assertEqual(len(measured["stages"]), 3)
         costs = json.loads(saved.read_text())
-        self.assertEqual(len(costs["layers"]), 11)
+        self.assertEqual(len(costs["layers"]), 7)
         for key in ("forward_ms", "backward_ms", "output_bytes", "activation_bytes"):
-            self.assertTrue(all(layer[key] > 0 for layer in costs["layers"]), key)
+            # The prior has no backward.
+            self.assertTrue(all(layer[key] > 0 for layer in costs["layers"][1:]), key)
         self.assertGreater(costs["spread"], 0)
         self.assertGreater(costs["copy_gb_per_s"], 0)
         read_back = run("plan", "--costs", str(saved), "--devices", "3", "--json")
