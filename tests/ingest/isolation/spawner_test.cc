@@ -279,12 +279,13 @@ TEST(SpawnerTest, WhereItCannotStartItSaysWhatToDo) {
 TEST(SpawnerTest, OfTheEnvironmentItKeepsWhatDecodingNeeds) {
   setenv("MILLRACE_TEST_PASSWORD", "plum", 1);
   setenv("LIBVA_TEST", "kept", 1);
-  const std::span<const char> password(getenv("MILLRACE_TEST_PASSWORD"), 4);
+  const char* const set = getenv("MILLRACE_TEST_PASSWORD");
+  ASSERT_NE(set, nullptr);
+  const std::span<const char> password(set, 4);
   const auto spawner = Start([&](Descriptor /*socket*/) {
     if (getenv("MILLRACE_TEST_PASSWORD") != nullptr) return 1;
-    if (getenv("LIBVA_TEST") == nullptr || std::string_view(getenv("LIBVA_TEST")) != "kept") {
-      return 2;
-    }
+    const char* const kept = getenv("LIBVA_TEST");
+    if (kept == nullptr || std::string_view(kept) != "kept") return 2;
     return std::ranges::all_of(password, [](char c) { return c == '\0'; }) ? kHolds : 3;
   });
   EXPECT_EQ(CodeOf(End(Begin(*spawner))), kHolds);

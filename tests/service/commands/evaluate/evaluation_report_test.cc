@@ -54,6 +54,26 @@ struct Made {
   FlowEvaluation evaluation;
 };
 
+FlowEvaluation::Run MadeRun(pipeline::FlowRunName name, double loss, std::optional<double> error) {
+  const bool has_camera = name.camera_rate > 0;
+  FlowEvaluation::Run run;
+  run.name = std::move(name);
+  run.result.pairs = 10;
+  run.result.dropped = has_camera ? 2 : 0;
+  run.result.model = StreamOf(loss, error);
+  if (has_camera) run.result.streaming = StreamOf(loss + 0.01, error);
+  run.result.frozen = {{.name = "first",
+                        .scores = ScoresOf(loss, error),
+                        .initial = ScoresOf(0.5, error),
+                        .right_after = ScoresOf(loss + 0.05, error)},
+                       {.name = "elsewhere",
+                        .scores = ScoresOf(loss, error),
+                        .other = true,
+                        .initial = ScoresOf(0.4, error)}};
+  run.result.updates = {7};
+  return run;
+}
+
 // Two learners with two seeds each and a reference; with rates, also behind a camera.
 Made MadeEvaluation(std::optional<double> error, const std::vector<double>& rates = {}) {
   Made made;
@@ -64,22 +84,7 @@ Made MadeEvaluation(std::optional<double> error, const std::vector<double>& rate
   for (const char* schedule : {"sequential", "partime"}) {
     for (const double rate : rates.empty() ? std::vector<double>{0} : rates) {
       for (const std::uint64_t seed : {1, 2}) {
-        FlowEvaluation::Run run;
-        run.name = {"flow", schedule, 1, rate, seed};
-        run.result.pairs = 10;
-        run.result.dropped = rate > 0 ? 2 : 0;
-        run.result.model = StreamOf(loss, error);
-        if (rate > 0) run.result.streaming = StreamOf(loss + 0.01, error);
-        run.result.frozen = {{.name = "first",
-                              .scores = ScoresOf(loss, error),
-                              .initial = ScoresOf(0.5, error),
-                              .right_after = ScoresOf(loss + 0.05, error)},
-                             {.name = "elsewhere",
-                              .scores = ScoresOf(loss, error),
-                              .other = true,
-                              .initial = ScoresOf(0.4, error)}};
-        run.result.updates = {7};
-        made.evaluation.runs.push_back(run);
+        made.evaluation.runs.push_back(MadeRun({"flow", schedule, 1, rate, seed}, loss, error));
         loss += 0.1;
       }
     }
@@ -304,7 +309,9 @@ TEST_F(GnuplotTest, AFolderThatIsNotThereIsNamed) {
 }
 
 TEST_F(GnuplotTest, WhereThereIsNoneItSaysHowToGetIt) {
-  const std::string path = std::getenv("PATH");
+  const char* const set = std::getenv("PATH");
+  ASSERT_NE(set, nullptr);
+  const std::string path = set;
   setenv("PATH", folder_.c_str(), /*replace=*/1);
   const absl::Status status = CheckGnuplot();
   setenv("PATH", path.c_str(), /*replace=*/1);

@@ -83,7 +83,7 @@ TEST(SpuriousMotionTest, ALearnerOverAnEmptySceneAveragesNoiseAway) {
   const RecentLearning recent = LearnedFrom(0);
   EXPECT_EQ(recent.predictions, kPairs * kRepeats);
   EXPECT_GT(recent.explained().value_or(-1), 0.02);
-  EXPECT_GT(recent.spurious_share, 0.9);
+  EXPECT_GT(recent.spurious_share, 0.75) << "all but the first, in which it sees nothing";
   EXPECT_TRUE(recent.sees_spurious_motion());
 }
 
