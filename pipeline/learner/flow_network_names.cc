@@ -17,7 +17,7 @@ struct Kind {
 // two.
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
-      {"refine", {.channels = 1, .size_multiple = 8}},
+      {"refine", {.channels = 1, .size_multiple = 16}},
       {"flow", {.channels = 1, .size_multiple = 16}},
       {"levels", {.channels = 1, .size_multiple = 16, .level_begins = {3, 6}}},
       {"ndconv", {.channels = 3, .size_multiple = 1}},

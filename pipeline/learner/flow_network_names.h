@@ -30,8 +30,9 @@ namespace millrace::pipeline {
 /// The network where the user names none.
 inline constexpr char kUsualFlowNetwork[] = "refine";
 
-/// The weight of smoothness (FlowLossOptions) where the user says none. A network that begins with
-/// a good flow keeps more of it; one that begins with none must first be free to move.
+/// The weight of smoothness (FlowLossOptions) where the user says none, for the losses that are
+/// relative to no motion. A network that begins with a good flow keeps more of it; one that begins
+/// with none must first be free to move.
 [[nodiscard]] double UsualSmoothness(std::string_view network);
 
 /// The input that a network requires.

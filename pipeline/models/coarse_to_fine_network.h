@@ -1,4 +1,4 @@
-// The default network for optical flow from two grey pictures, coarse to fine.
+// A network without a prior for optical flow from two grey pictures, coarse to fine.
 //
 //   previous, current ─▶ features 1/2 ─▶ 1/4 ─▶ 1/8 ─▶ 1/16
 //                                         │      │       │

@@ -1,8 +1,8 @@
 // Makes the warm start: weights that can already see motion before the first frame of a camera.
 //
-// A network with random weights predicts zero flow for the first thousand frames of real video. A
-// network that first learned from a generated stream, whose flow is known exactly, adapts at once.
-// Free of LibTorch, so that the program's command line can include this header.
+// A network with random weights and no prior predicts zero flow for the first thousand frames of
+// real video. A network that first learned from a generated stream, whose flow is known exactly,
+// adapts at once. Free of LibTorch, so that the program's command line can include this header.
 #pragma once
 
 #include <cstdint>

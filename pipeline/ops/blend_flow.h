@@ -27,8 +27,8 @@ inline constexpr std::int64_t kCellPixels = 4;
 ///
 ///   sum over k of softmax(choices)_k(x) flow(x + d_k) + correction(x)
 ///
-/// Beyond the borders the flow is that of the nearest pixel. Differentiable by `choices` only, once.
-/// Our own loops handle float32 on the CPU; other types and devices run the definition in
+/// Beyond the borders the flow is that of the nearest pixel. Differentiable by `choices` only,
+/// once. Our own loops handle float32 on the CPU; other types and devices run the definition in
 /// by_operators.h.
 [[nodiscard]] at::Tensor BlendFlow(const at::Tensor& flow, const at::Tensor& choices);
 

@@ -47,9 +47,8 @@ void StageRunner::CaptureIfPossible() {
   if (!parts_.captures || parts_.device.is_cpu()) return;
   why_not_captured_ = WhyPlanIsNotCaptured(running_plan_.plan, number_);
   if (!why_not_captured_.empty()) return;
-  if (!parts_.stage.capturable()) {
-    why_not_captured_ = "one of its layers computes on the host";
-  } else if (!work_.capturable()) {
+  if (!parts_.stage.capturable()) return;  // By nature: there is nothing to mend.
+  if (!work_.capturable()) {
     why_not_captured_ = "its buffers move once a mini-batch, or its loss reads more than tensors";
   } else if (parts_.stage.parameters().empty()) {
     why_not_captured_ = "it has nothing to learn";

@@ -75,7 +75,8 @@ class StageRunner {
   /// Returns false without a valid gradient to apply.
   bool Update();
 
-  /// Why operations on a GPU run eagerly. Empty if they are captured, or will be. Thread-safe.
+  /// Why operations on a GPU run eagerly. Empty if they are captured, or will be, or if a layer of
+  /// the stage computes on the host. Thread-safe.
   [[nodiscard]] std::string why_not_captured() const;
 
   /// Discards gradients that no update has applied.

@@ -27,8 +27,8 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-A network with random weights needs hundreds of frames of a real camera to see any motion. With
-these weights it adapts at once. The program generates the pictures, so their motion is known
+A network with random weights, except refine, needs a thousand frames of a real camera to see any
+motion. With these weights it adapts at once. The program generates the pictures, so their motion is known
 exactly. The same options give the same weights on the same machine.
 
 With photographs, the pictures are cut-outs of them that move before each other, and the network
@@ -118,9 +118,10 @@ void AddPretrain(CLI::App& app, PretrainArguments& arguments) {
           "The loss function")
       ->check(OneOf(pipeline::FlowLossNames()))
       ->default_str("relative");
-  pretrain->add_option("--smoothness", options.loss.smoothness, "Weight of the smoothness term")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  pretrain
+      ->add_option("--smoothness", arguments.smoothness,
+                   "Weight of the smoothness term. Left out: 10 for refine, else 0.1")
+      ->check(CLI::NonNegativeNumber);
   pretrain->add_option("--seed", options.seed, "Seeds the weights and the pictures")
       ->check(WholeFrom(0))
       ->capture_default_str();
@@ -134,6 +135,8 @@ void AddPretrain(CLI::App& app, PretrainArguments& arguments) {
 
 int RunPretrain(PretrainArguments arguments) {
   pipeline::PretrainOptions& options = arguments.options;
+  options.loss.smoothness =
+      arguments.smoothness.value_or(pipeline::UsualSmoothness(options.network));
   if (!arguments.photographs.empty()) {
     absl::StatusOr<std::vector<pipeline::Photograph>> read = ReadPhotographs(arguments.photographs);
     if (!read.ok()) {

@@ -1,6 +1,7 @@
 // `millrace pretrain`: trains the initial weights for streams.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "pipeline/offline/pretrain.h"
@@ -12,6 +13,8 @@ struct PretrainArguments {
   pipeline::PretrainOptions options = {};
   /// A folder of pictures; empty: none.
   std::string photographs = {};
+  /// Empty: as suits the network.
+  std::optional<double> smoothness = {};
 };
 
 /// Adds the command to `app`. Parsing writes to `arguments`.

@@ -210,6 +210,7 @@ void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
     stream.scores = {};
   }
   ChooseKind(stream);
+  ChooseSmoothness(stream);
   stream.effective = Dump(ValuesOf(StreamKeys(), target));
   ChooseStages(stream);
   CheckSchedule(entry, stream);
@@ -221,7 +222,6 @@ void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   CheckSource(entry, stream);
   std::string& folder = stream.learner.checkpoints.folder;
   if (!folder.empty()) absl::StrAppend(&folder, "/", stream.name);
-  ChooseSmoothness(stream);
   ChooseWeights(stream);
   stream.entry = EntryJson(entry.node());
 }

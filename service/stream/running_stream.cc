@@ -64,7 +64,8 @@ absl::Status RunningStream::OpenParts(const std::stop_token& stop) {
   hooks.position = [this] { return position(); };
   hooks.on_not_captured = [stream = options_.config.name](int stage, const std::string& why) {
     const LogAbout about(stream);
-    spdlog::info("stream '{}': stage {} runs kernel by kernel: {}", stream, stage, why);
+    spdlog::warn("stream '{}': stage {} is slower than it could be, kernel by kernel: {}", stream,
+                 stage, why);
   };
   hooks.on_write = [this](const pipeline::CheckpointWritten& written) {
     checkpoints_.OnWritten(written);

@@ -62,7 +62,7 @@ class GpuTest(unittest.TestCase):
                 self.assertRegex(scrape, r'millrace_pipeline_gpu_memory_bytes{device="cuda:\d",'
                                          r'kind="allocated"} [1-9]')
                 self.assertIn(named, "".join(server.output))
-                self.assertNotRegex("".join(server.output), "kernel by kernel: (?!one of its layers computes on the host)")
+                self.assertNotIn("kernel by kernel", "".join(server.output))
                 self.assertTrue(client.books_of_summary(server.summary).balance())
                 [stream] = server.summary["streams"]
                 self.assertGreater(min(stream["updates"]), 0)

@@ -62,12 +62,12 @@ beside its .gp for gnuplot.
 
 Examples
   millrace evaluate flow generated --seeds 5 --out cold
-  millrace evaluate flow street.mp4 --weights flow-start.safetensors \
+  millrace evaluate flow street.mp4 --weights refine-start.safetensors \
       --schedules sequential,partime --stages 2,4 --learning-rate 1e-4
   millrace evaluate flow generated --camera-rates 10,20,40 --step-ms 60 --stages 2,4 \
       --schedules sequential,one_f_one_b_star --seeds 5 --out camera
   millrace evaluate flow pictures/ --truth flow/ --size 1024x432
-  millrace evaluate flow street.mp4 --task next_frame --weights flow-start.safetensors \
+  millrace evaluate flow street.mp4 --task next_frame --weights refine-start.safetensors \
       --learning-rate 1e-4)";
 
 // CLI11's own bound would appear in every message as a number of 309 digits.

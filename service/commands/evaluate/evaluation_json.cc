@@ -91,14 +91,17 @@ std::string EvaluationJson(const pipeline::FlowEvaluationOptions& options,
     references.push_back(std::move(described));
   }
   json runs = json::array();
-  for (const FlowEvaluation::Run& run : evaluation.runs) runs.push_back(RunJson(run));
+  for (const FlowEvaluation::Run& run : evaluation.runs) {
+    runs.push_back(RunJson(run));
+    runs.back()["smoothness"] =
+        options.smoothness.value_or(pipeline::UsualSmoothness(run.name.network));
+  }
   const json all = {
       {"millrace", MILLRACE_VERSION},
       {"command", command},
       {"task", options.task.next_frame ? "next_frame" : "flow"},
       {"learning_rate", options.learner.optimizer.learning_rate},
       {"loss", pipeline::FlowLossNames()[static_cast<std::size_t>(options.task.loss.kind)]},
-      {"smoothness", options.smoothness ? json(*options.smoothness) : json()},
       {"weights", options.weights},
       {"window_s", std::chrono::duration<double>(options.window).count()},
       {"clips", std::move(clips)},

@@ -323,6 +323,7 @@ TEST_F(FlowEvaluationTest, TheNextFrameIsScoredByWhatTheLearnerSaysOfIt) {
   constexpr std::int64_t kThrees = kPairs - 1;  // The first pair has no picture before.
   FlowEvaluationOptions options = Options();
   options.task.next_frame = true;
+  options.smoothness = options.task.loss.smoothness;
   options.clips.resize(1);
   options.seeds = {3};
   options.schedules = {"partime"};

@@ -325,7 +325,7 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
     const char* message;
   };
   const std::vector<Bad> all = {
-      {{.width = 100, .height = 64}, {}, "multiples of 8"},
+      {{.width = 100, .height = 64}, {}, "multiples of 16"},
       {{.width = 64, .height = 48}, {}, "at least 64"},
       {{.width = 64, .height = 64, .schedule = "fast"},
        {},

@@ -77,15 +77,16 @@ TEST_P(FlowOnAGpu, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
 TEST_P(FlowOnAGpu, ALearnerOnAGpuCanBeAsked) {
   constexpr int kSide = 64;
   std::vector<float> losses;
-  auto learner = MakeFlowLearner(
-      {.width = kSide,
-       .height = kSide,
-       .schedule = "sequential",
-       .stages = 1,
-       .weights = FlowStart(),
-       .devices = {"cuda:0"},
-       .captures = GetParam()},
-      {.network = "flow"}, [&](const ModelPrediction& prediction) { losses.push_back(prediction.loss); });
+  auto learner = MakeFlowLearner({.width = kSide,
+                                  .height = kSide,
+                                  .schedule = "sequential",
+                                  .stages = 1,
+                                  .weights = FlowStart(),
+                                  .devices = {"cuda:0"},
+                                  .captures = GetParam()},
+                                 {.network = "flow"}, [&](const ModelPrediction& prediction) {
+                                   losses.push_back(prediction.loss);
+                                 });
   ASSERT_TRUE(learner.ok()) << learner.status();
   GeneratedStream stream({.width = kSide, .height = kSide});
   std::vector<float> asked;

@@ -48,7 +48,8 @@ class FaultsTest : public ::testing::Test {
          .checkpoints = {.folder = folder_ / "checkpoints", .every = kCopyEvery},
          .devices = {"cuda:0"},
          .captures = captures},
-        {.network = "flow", .learning = {.divergence = {.window = kWindow}}}, [](const pipeline::ModelPrediction&) {});
+        {.network = "flow", .learning = {.divergence = {.window = kWindow}}},
+        [](const pipeline::ModelPrediction&) {});
     EXPECT_TRUE(learner.ok()) << learner.status();
     return *std::move(learner);
   }

@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:11: entry 1 of 'streams' has a model whose 'input' is 20x20; flow needs at least "
          "64x64\n"
          "c:3:11: entry 1 of 'streams' has a model whose 'input' is 20x20; the network refine "
-         "needs multiples of 8"}}),
+         "needs multiples of 16"}}),
     [](const auto& tested) { return tested.param.title; });
 
 }  // namespace

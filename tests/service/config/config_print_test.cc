@@ -153,8 +153,8 @@ TEST(PrintConfigTest, APathNeedNotBeUtf8) {
 TEST(StreamConfigTest, TellsWhetherDefaultsChangeAStream) {
   const std::string stream = "streams: [{name: a, source: {uri: 'test:'}}]\n";
   const std::string of_file = StreamsInForce(Parse("version: 1\n" + stream))[0];
-  EXPECT_EQ(of_file, StreamsInForce(Parse("version: 1\nmodel: {learning_rate: 1e-4}\n" + stream))[0]);
-  EXPECT_NE(of_file, StreamsInForce(Parse("version: 1\nmodel: {learning_rate: 2e-4}\n" + stream))[0]);
+  EXPECT_EQ(of_file, StreamsInForce(Parse("version: 1\nmodel: {smoothness: 10}\n" + stream))[0]);
+  EXPECT_NE(of_file, StreamsInForce(Parse("version: 1\nmodel: {smoothness: 0.2}\n" + stream))[0]);
 }
 
 class ConfigSchemaTest : public ::testing::Test {

@@ -176,7 +176,7 @@ class EvaluateTest(unittest.TestCase):
         self.assert_refused("generated", "--references", "raft", says=["raft", "farneback"])
         self.assert_refused("generated", "--loss", "love", says=["love", "census"])
         self.assert_refused("generated", "--size", "big", says=["--size big", "192x144"])
-        self.assert_refused("generated", "--size", "100x64", says=["100x64", "multiples of 8"])
+        self.assert_refused("generated", "--size", "100x64", says=["100x64", "multiples of 16"])
         self.assert_refused("generated", "--size", "48x64", says=["48x64", "at least 64"])
         self.assert_refused("generated", "--stages", "0", says=["--stages", "1"])
         self.assert_refused("generated", "--seeds", "-1", says=["--seeds"])
