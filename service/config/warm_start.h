@@ -17,7 +17,7 @@ inline constexpr std::string_view kNoWeights = "none";
 /// The cost of a network's start from random weights, for messages.
 [[nodiscard]] std::string CostOfColdStart(std::string_view network);
 
-/// The start weights of `network` for the running program. Empty if there are none.
+/// The start weights of `network` for the running program. Empty if that network has no file.
 [[nodiscard]] std::string WarmStartWeights(std::string_view network);
 
 /// The same for a program at the absolute path `program`.

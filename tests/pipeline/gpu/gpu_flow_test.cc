@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/flow/flow_learner.h"
+#include "pipeline/learner/flow_network_names.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/scenes/generated_stream.h"
 #include "tests/pipeline/gpu/gpu_tests.h"
@@ -17,9 +18,10 @@ namespace millrace::pipeline {
 namespace {
 
 // Where it is built, unless it was packed to run elsewhere.
-std::string FlowStart() {
-  const char* const packed = std::getenv("MILLRACE_FLOW_START");
-  return packed != nullptr ? packed : MILLRACE_FLOW_START;
+std::string StartOf(const std::string& network) {
+  const char* const packed = std::getenv("MILLRACE_WEIGHTS");
+  return std::string(packed != nullptr ? packed : MILLRACE_WEIGHTS) + "/" + network +
+         "-start.safetensors";
 }
 
 class FlowOnAGpu : public Captured {};
@@ -28,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(OrNot, FlowOnAGpu, ::testing::Bool());
 // The losses of the whole learner of optical flow, from weights that have learned: RMSprop makes a
 // step of the same length of gradients that are nothing but rounding, and there are many of those
 // at first.
-std::vector<float> LossesOf(const std::string& device, bool captures,
+std::vector<float> LossesOf(const std::string& network, const std::string& device, bool captures,
                             Precision precision = Precision::kFloat32) {
   constexpr int kSide = 64;
   constexpr int kPairs = 40;
@@ -38,11 +40,13 @@ std::vector<float> LossesOf(const std::string& device, bool captures,
                                   .height = kSide,
                                   .stages = 2,
                                   .request = {.period = 0.001},
-                                  .cuts = {6},
-                                  .weights = FlowStart(),
+                                  .cuts = {network == "flow" ? 6 : 2},
+                                  .weights = StartOf(network),
                                   .devices = {device},
                                   .captures = captures},
-                                 {.network = "flow", .precision = precision},
+                                 {.network = network,
+                                  .precision = precision,
+                                  .loss = {.smoothness = UsualSmoothness(network)}},
                                  [&](const ModelPrediction& prediction) {
                                    const std::lock_guard lock(mu);
                                    losses.push_back(prediction.loss);
@@ -65,12 +69,16 @@ std::vector<float> LossesOf(const std::string& device, bool captures,
 void ExpectNear(const std::vector<float>& made, const std::vector<float>& expected, float share) {
   ASSERT_EQ(made.size(), expected.size());
   for (std::size_t i = 0; i < made.size(); ++i) {
+    printf("%zu %.5f %.4f\n", i, expected[i], made[i] / expected[i] - 1);
     EXPECT_NEAR(made[i], expected[i], share * expected[i]) << i;
   }
 }
 
 TEST_P(FlowOnAGpu, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
-  ExpectNear(LossesOf("cuda:0", GetParam()), LossesOf("cpu", false), 0.03F);
+  for (const std::string network : {"flow", "refine"}) {
+    SCOPED_TRACE(network);
+    ExpectNear(LossesOf(network, "cuda:0", GetParam()), LossesOf(network, "cpu", false), 0.03F);
+  }
 }
 
 // With the weights that its stages have by then, which they may be at work on.
@@ -81,7 +89,7 @@ TEST_P(FlowOnAGpu, ALearnerOnAGpuCanBeAsked) {
                                   .height = kSide,
                                   .schedule = "sequential",
                                   .stages = 1,
-                                  .weights = FlowStart(),
+                                  .weights = StartOf("flow"),
                                   .devices = {"cuda:0"},
                                   .captures = GetParam()},
                                  {.network = "flow"}, [&](const ModelPrediction& prediction) {
@@ -105,8 +113,8 @@ TEST_P(FlowOnAGpu, ALearnerOnAGpuCanBeAsked) {
 }
 
 TEST_P(FlowOnAGpu, InBfloat16TheLearnerOfOpticalFlowLearnsNearlyAsInFloat32) {
-  const std::vector<float> in_float = LossesOf("cuda:0", GetParam());
-  const std::vector<float> lower = LossesOf("cuda:0", GetParam(), Precision::kBFloat16);
+  const std::vector<float> in_float = LossesOf("flow", "cuda:0", GetParam());
+  const std::vector<float> lower = LossesOf("flow", "cuda:0", GetParam(), Precision::kBFloat16);
   // By more than the order of sums makes.
   EXPECT_GT(std::abs(lower[0] - in_float[0]), 1e-5F * in_float[0]);
   ExpectNear(lower, in_float, 0.1F);

@@ -43,7 +43,7 @@ class FaultsTest : public ::testing::Test {
          .stages = 2,
          .request = {.period = 0.001},
          .cuts = {6},
-         .weights = MILLRACE_FLOW_START,
+         .weights = MILLRACE_WEIGHTS "/flow-start.safetensors",
          .copy_every = kCopyEvery,
          .checkpoints = {.folder = folder_ / "checkpoints", .every = kCopyEvery},
          .devices = {"cuda:0"},
