@@ -69,7 +69,6 @@ std::vector<float> LossesOf(const std::string& network, const std::string& devic
 void ExpectNear(const std::vector<float>& made, const std::vector<float>& expected, float share) {
   ASSERT_EQ(made.size(), expected.size());
   for (std::size_t i = 0; i < made.size(); ++i) {
-    printf("%zu %.5f %.4f\n", i, expected[i], made[i] / expected[i] - 1);
     EXPECT_NEAR(made[i], expected[i], share * expected[i]) << i;
   }
 }
