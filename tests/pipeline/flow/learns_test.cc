@@ -109,13 +109,13 @@ class BusyMachine {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     for (unsigned i = 0; i < cores; ++i) {
       threads_.emplace_back([](const std::stop_token& stop) {
-        while (!stop.stop_requested()) ++work_;
+        while (!stop.stop_requested()) ++work;
       });
     }
   }
 
  private:
-  static inline std::atomic<std::uint64_t> work_ = 0;
+  static inline std::atomic<std::uint64_t> work = 0;
   std::vector<std::jthread> threads_;
 };
 
