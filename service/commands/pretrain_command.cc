@@ -28,8 +28,8 @@ namespace {
 
 constexpr char kFooter[] = R"(
 A network with random weights, except refine, needs a thousand frames of a real camera to see any
-motion. With these weights it adapts at once. The program generates the pictures, so their motion is known
-exactly. The same options give the same weights on the same machine.
+motion. With these weights it adapts at once. The program generates the pictures, so their motion
+is known exactly. The same options give the same weights on the same machine.
 
 With photographs, the pictures are cut-outs of them that move before each other, and the network
 learns their true motion. This takes hours. With --checkpoints, a stopped run continues when the

@@ -155,10 +155,9 @@ constexpr ConfigKey kModelKeys[] = {
     {"weights",
      TextType{},
      {[](const Target& t) -> Json { return t.stream->learner.weights; }, SetWeights},
-     "The starting weights, made by `millrace pretrain`. none: random weights; with "
-     "them, networks other than refine need a thousand frames or more to see any motion. Left "
-     "out: for refine and flow the file NETWORK-start.safetensors, which is installed beside the "
-     "program; else none."},
+     "The starting weights, made by `millrace pretrain`. none: random weights; with them, networks "
+     "other than refine need a thousand frames or more to see any motion. Left out: for refine and "
+     "flow the file NETWORK-start.safetensors, which is installed beside the program; else none."},
     {"learning_rate", RealType{0, 1},
      Member([](auto& t) -> auto& { return t.stream->learner.optimizer.learning_rate; }),
      "The size of each update: 0 to 1. With 0 the model predicts and never learns."},
