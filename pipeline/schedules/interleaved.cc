@@ -126,6 +126,14 @@ std::optional<std::vector<std::vector<Operation>>> Orders(const ScheduleRequest&
   return orders;
 }
 
+// The orders of the first period, `period` or longer, into which all operations fit.
+std::vector<std::vector<Operation>> OrdersFrom(const ScheduleRequest& request,
+                                               const std::vector<int>& device_of, double period) {
+  for (;; period *= kGrowth) {
+    if (auto orders = Orders(request, device_of, period)) return *std::move(orders);
+  }
+}
+
 std::vector<int> DevicesOf(const ScheduleRequest& request) {
   if (!request.device_of.empty()) return request.device_of;
   const int devices = request.devices > 0 ? request.devices : (request.shape.stages + 1) / 2;
@@ -173,17 +181,12 @@ absl::StatusOr<Phases> Interleaved(const ScheduleRequest& request) {
         absl::StrCat("schedule interleaved: name one device, counted from 0, for each of the ",
                      request.shape.stages, " stages"));
   }
-  double period = std::max(LargestLoad(request, device_of), request.period);
+  const double period = std::max(LargestLoad(request, device_of), request.period);
   if (period <= 0) return absl::InvalidArgumentError("schedule interleaved: stages cost nothing");
-  auto orders = Orders(request, device_of, period);
-  while (!orders.has_value()) {
-    period *= kGrowth;
-    orders = Orders(request, device_of, period);
-  }
   Plan plan{.schedule = "interleaved",
             .stages = std::vector<StageRules>(request.shape.stages),
             .channels = ChannelsOf(request.shape),
-            .devices = *std::move(orders)};
+            .devices = OrdersFrom(request, device_of, period)};
   SizeStages(plan);
   WidenChannels(plan);
   return Phases{{std::move(plan)}};

@@ -24,7 +24,7 @@ constexpr char kOtherCamera[] = R"({"source": {"uri": "rtsp://camera/2"}})";
 /// Reads the events of a watcher.
 class Watcher {
  public:
-  Watcher(v1::StreamService::Stub& stub, const std::string& stream = "") {
+  explicit Watcher(v1::StreamService::Stub& stub, const std::string& stream = "") {
     v1::WatchStreamsRequest request;
     request.set_stream(stream);
     reader_ = stub.WatchStreams(&context_, request);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <random>
 #include <string>
@@ -32,7 +33,8 @@ struct Phase {
 class Stream {
  public:
   OverloadKind Run(const Phase& phase) {
-    for (double left = phase.seconds; left > 0; left -= 0.5) {
+    const int checks = static_cast<int>(std::ceil(phase.seconds * 2));
+    for (int check = 0; check < checks; ++check) {
       now_ += milliseconds(500);
       received_ += phase.received / 2;
       pushed_out_ += phase.pushed_out / 2;

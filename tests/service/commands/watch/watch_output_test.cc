@@ -155,29 +155,45 @@ TEST(TroublesTest, ACamerasCauseOutlivesWhatTheLearnerIsTold) {
             "source backing off: refused");
 }
 
-/// A terminal, as far as it matters here: what is written to it, drawn.
-std::vector<std::string> Screen(const std::string& written, std::size_t rows) {
-  std::vector<std::string> lines(1);
-  std::size_t at = 0;
-  std::size_t top = 0;  // The rows above have scrolled away.
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    if (written[i] == '\r') {
-      lines[at].clear();
-    } else if (written[i] == '\n') {
-      if (++at == lines.size()) lines.emplace_back();
-      if (at >= top + rows) top = at - rows + 1;
-    } else if (written[i] == '\x1b') {
-      const std::size_t end = written.find_first_not_of("0123456789", i + 2);
-      const std::size_t up = written[end] == 'A' ? std::stoul(written.substr(i + 2)) : 0;
-      at = at < top + up ? top : at - up;
-      if (written[end] == 'J') lines.resize(at + 1);
-      i = end;
-    } else {
-      lines[at] += written[i];
+/// A terminal of `rows` rows, as far as it matters here: it draws what is written to it.
+class Terminal {
+ public:
+  explicit Terminal(std::size_t rows) : rows_(rows) {}
+
+  std::vector<std::string> Draw(const std::string& written) {
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (written[i] == '\r') {
+        lines_[at_].clear();
+      } else if (written[i] == '\n') {
+        NextLine();
+      } else if (written[i] == '\x1b') {
+        const std::size_t end = written.find_first_not_of("0123456789", i + 2);
+        Obey(written[end], written.substr(i + 2));
+        i = end;
+      } else {
+        lines_[at_] += written[i];
+      }
     }
+    return lines_;
   }
-  return lines;
-}
+
+ private:
+  void NextLine() {
+    if (++at_ == lines_.size()) lines_.emplace_back();
+    if (at_ >= top_ + rows_) top_ = at_ - rows_ + 1;
+  }
+
+  void Obey(char command, const std::string& count) {
+    const std::size_t up = command == 'A' ? std::stoul(count) : 0;
+    at_ = at_ < top_ + up ? top_ : at_ - up;
+    if (command == 'J') lines_.resize(at_ + 1);
+  }
+
+  std::size_t rows_;
+  std::vector<std::string> lines_{""};
+  std::size_t at_ = 0;
+  std::size_t top_ = 0;  // The rows above have scrolled away.
+};
 
 class WatchScreenTest : public ::testing::Test {
  protected:
@@ -219,7 +235,7 @@ TEST_F(WatchScreenTest, CutsWhatIsLongerThanTheTerminalIsWide) {
   EXPECT_TRUE(screen_.Show("yard", "yard 1"));
   size_.columns = 6;
   EXPECT_TRUE(screen_.Show("gate", "gate 2 and more"));
-  EXPECT_THAT(Screen(out_.str(), 24), ElementsAre("gate 2", "yard 1", ""));
+  EXPECT_THAT(Terminal(24).Draw(out_.str()), ElementsAre("gate 2", "yard 1", ""));
 }
 
 TEST_F(WatchScreenTest, DrawsNoMoreLinesThanTheTerminalHasRows) {
@@ -230,7 +246,7 @@ TEST_F(WatchScreenTest, DrawsNoMoreLinesThanTheTerminalHasRows) {
       ASSERT_TRUE(screen.Show(name, name + std::to_string(i)));
     }
   }
-  EXPECT_THAT(Screen(out_.str(), 4), ElementsAre("a3", "b3", "... and 3 more", ""));
+  EXPECT_THAT(Terminal(4).Draw(out_.str()), ElementsAre("a3", "b3", "... and 3 more", ""));
 }
 
 TEST_F(WatchScreenTest, FollowsATerminalThatIsMadeSmallerAndLarger) {
@@ -238,7 +254,7 @@ TEST_F(WatchScreenTest, FollowsATerminalThatIsMadeSmallerAndLarger) {
   ASSERT_TRUE(screen.Show("a", "a1"));
   size_.rows = 4;
   ASSERT_TRUE(screen.Show("a", "a2"));
-  EXPECT_THAT(Screen(out_.str(), 24),
+  EXPECT_THAT(Terminal(24).Draw(out_.str()),
               ElementsAre("a2", "b  no prediction yet", "c  no prediction yet", ""));
   size_.rows = 3;
   ASSERT_TRUE(screen.Refresh());
@@ -253,7 +269,7 @@ TEST_F(WatchScreenTest, WhatIsSaidBetweenStaysAboveTheLines) {
   screen_.Say(out_, "yard has failed\n");
   ASSERT_TRUE(screen_.Show("gate", "gate 2"));
   ASSERT_TRUE(screen_.Show("gate", "gate 3"));
-  EXPECT_THAT(Screen(out_.str(), 24),
+  EXPECT_THAT(Terminal(24).Draw(out_.str()),
               ElementsAre("gate 1", "yard  no prediction yet", "yard has failed", "gate 3",
                           "yard  no prediction yet", ""));
 }
