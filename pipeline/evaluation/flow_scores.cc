@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numbers>
 
 #include "base/check.h"
@@ -33,7 +34,8 @@ double AngleBetween(const Vector& a, const Vector& b) {
   return std::acos(std::clamp(dot / lengths, -1.0, 1.0)) * 180 / std::numbers::pi;
 }
 
-void ScorePixel(const Vector& predicted, const Vector& truth, FlowScores& scores) {
+// Returns the end-point error.
+double ScorePixel(const Vector& predicted, const Vector& truth, FlowScores& scores) {
   const double error = std::hypot(predicted.x - truth.x, predicted.y - truth.y);
   const double length = truth.length();
   scores.error.Add(error);
@@ -46,6 +48,32 @@ void ScorePixel(const Vector& predicted, const Vector& truth, FlowScores& scores
   scores.motion.both += predicted.moves() && truth.moves() ? 1 : 0;
   scores.motion.predicted_only += predicted.moves() && !truth.moves() ? 1 : 0;
   scores.motion.true_only += !predicted.moves() && truth.moves() ? 1 : 0;
+  return error;
+}
+
+// The index in pictures of the size of `pair` of the pixel at the same place.
+std::size_t NearestPixel(const TrueFlow& truth, const PairOfPictures& pair, std::size_t pixel) {
+  const std::size_t x = (2 * (pixel % truth.width) + 1) * pair.width() / (2 * truth.width);
+  const std::size_t y = (2 * (pixel / truth.width) + 1) * pair.height() / (2 * truth.height);
+  return y * pair.width() + x;
+}
+
+/// Compares errors with what FlowUncertainty() expects. `errors`: of each pixel of the truth, NaN
+/// where it is unknown.
+void ScoreUncertainty(const PairOfPictures& pair, std::span<const float> flow,
+                      const TrueFlow& truth, const std::vector<double>& errors,
+                      FlowScores& scores) {
+  const std::vector<float> expected = FlowUncertainty(pair.Under(flow));
+  const float scale = static_cast<float>(truth.width) / static_cast<float>(pair.width());
+  std::vector<double> known_errors;
+  std::vector<float> known;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (std::isnan(errors[i])) continue;
+    known_errors.push_back(errors[i]);
+    known.push_back(scale * expected[NearestPixel(truth, pair, i)]);
+    if (std::isfinite(known.back())) scores.uncertainty.Add(known.back());
+  }
+  if (!known.empty()) scores.ause.Add(RelativeAuse(known_errors, known));
 }
 
 void ScoreTruth(const PairOfPictures& pair, std::span<const float> flow, const TrueFlow& truth,
@@ -54,15 +82,16 @@ void ScoreTruth(const PairOfPictures& pair, std::span<const float> flow, const T
   MILLRACE_CHECK(truth.flow.size() == 2 * pixels);
   const std::vector<float> predicted =
       ResizedFlow(flow, pair.width(), pair.height(), truth.width, truth.height);
+  std::vector<double> errors(pixels, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < pixels; ++i) {
     if (!truth.known.empty() && truth.known[i] == 0) continue;
     const Vector there = VectorAt(predicted, i);
     const Vector true_there = VectorAt(truth.flow, i);
-    ScorePixel(there, true_there, scores);
+    errors[i] = ScorePixel(there, true_there, scores);
     if (truth.visible.empty()) continue;
-    (truth.visible[i] != 0 ? scores.error_visible : scores.error_hidden)
-        .Add(std::hypot(there.x - true_there.x, there.y - true_there.y));
+    (truth.visible[i] != 0 ? scores.error_visible : scores.error_hidden).Add(errors[i]);
   }
+  ScoreUncertainty(pair, flow, truth, errors, scores);
 }
 
 // Whether a pixel of the pictures is known to move, by the nearest true vector. Known and unknown
@@ -104,11 +133,10 @@ std::optional<double> MotionCounts::f1() const {
 
 void FlowScores::Add(const FlowScores& more) {
   constexpr PixelMean FlowScores::*kMeans[] = {
-      &FlowScores::error,         &FlowScores::error_visible,
-      &FlowScores::error_hidden,  &FlowScores::error_slow,
-      &FlowScores::error_medium,  &FlowScores::error_fast,
-      &FlowScores::outlier,       &FlowScores::angle,
-      &FlowScores::reconstructed, &FlowScores::reconstructed_closely};
+      &FlowScores::error,       &FlowScores::error_visible, &FlowScores::error_hidden,
+      &FlowScores::error_slow,  &FlowScores::error_medium,  &FlowScores::error_fast,
+      &FlowScores::outlier,     &FlowScores::angle,         &FlowScores::ause,
+      &FlowScores::uncertainty, &FlowScores::reconstructed, &FlowScores::reconstructed_closely};
   for (PixelMean FlowScores::*const mean : kMeans) (this->*mean).Add(more.*mean);
   motion.both += more.motion.both;
   motion.predicted_only += more.motion.predicted_only;

@@ -61,6 +61,10 @@ struct FlowScores {
   PixelMean outlier;
   /// In degrees, between (dx, dy, 1) predicted and true (Barron, Fleet and Beauchemin, IJCV 1994).
   PixelMean angle;
+  /// For each pair: how well FlowUncertainty() orders its pixels by their errors (RelativeAuse()).
+  PixelMean ause;
+  /// FlowUncertainty() of the pixels with known truth, in its pixels: compare with `error`.
+  PixelMean uncertainty;
   /// Moving: a side of the vector is longer than half a pixel. Motion-F1 of Marullo, Tiezzi and
   /// Betti, CoLLAs 2022.
   MotionCounts motion;

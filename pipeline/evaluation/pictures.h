@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "pipeline/learner/flow_uncertainty.h"
+
 namespace millrace::pipeline {
 
 /// Grey values in 0..1, rows first: the luma of ITU-R BT.601, as the networks see it.
@@ -26,6 +28,15 @@ class PairOfPictures {
   /// depend on the method, so methods can be compared.
   [[nodiscard]] double Loss(std::span<const float> flow) const;
   [[nodiscard]] double LossOfNoMotion() const { return loss_no_motion_; }
+
+  /// `flow` over these pictures; refers to both.
+  [[nodiscard]] FlowOverPictures Under(std::span<const float> flow) const {
+    return {.flow = flow,
+            .base = previous_rgb_,
+            .target = current_rgb_,
+            .width = width_,
+            .height = height_};
+  }
 
   /// The largest difference over the colours, in 0..1, between the previous picture at every pixel
   /// and the current one where `flow` points. Points outside are sampled at the border.

@@ -45,7 +45,9 @@ int MaxSamples(const CameraStream& stream, const PredictionParts& parts) {
   const std::int64_t cells = std::int64_t{learner->width} * learner->height;
   const bool has_flow = parts.flow && !learner->labels;
   const bool has_picture = parts.next_picture && stream.pictures_per_sample() == 3;
-  const std::int64_t cell_bytes = (has_flow ? 8 : 0) + (has_picture ? 3 : 0);
+  const bool has_uncertainty = parts.uncertainty && !learner->labels;
+  const std::int64_t cell_bytes =
+      (has_flow ? 8 : 0) + (has_picture ? 3 : 0) + (has_uncertainty ? 4 : 0);
   constexpr std::int64_t kRest = 64 << 10;  // The preview and all other fields except arrays.
   const std::int64_t fit = kMaxAnswerBytes / (cells * cell_bytes + kRest);
   return static_cast<int>(std::clamp<std::int64_t>(fit, 1, kMaxSamples));

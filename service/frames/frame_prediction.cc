@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "service/frames/motion_evidence.h"
+#include "service/frames/prediction_flow.h"
 
 namespace millrace::service {
 namespace {
@@ -11,17 +12,8 @@ namespace {
 /// Whether the model sees motion that its two newest pictures do not show.
 bool SeesSpuriousMotion(const pipeline::ModelPrediction& model, const ingest::Frame& frame,
                         bool next_frame) {
-  if (model.flow == nullptr || frame.previous == nullptr) return false;
-  // A next-frame flow lies on the newest picture. Its reverse leads to the picture before.
-  const ingest::Picture& base = next_frame ? *frame.picture : *frame.previous;
-  const ingest::Picture& target = next_frame ? *frame.previous : *frame.picture;
-  return EvidenceOf({.flow = *model.flow,
-                     .base = base.rgb,
-                     .target = target.rgb,
-                     .width = model.width,
-                     .height = model.height,
-                     .backward = next_frame})
-      .IsSpurious();
+  const auto flow = FlowOverPicturesOf(model, frame.previous.get(), *frame.picture, next_frame);
+  return flow.has_value() && EvidenceOf(*flow).IsSpurious();
 }
 
 }  // namespace

@@ -1,12 +1,17 @@
 #include "service/frames/live_page_pictures.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
+#include "pipeline/learner/flow_uncertainty.h"
 #include "pipeline/learner/picture_to_come.h"
 #include "service/frames/jpeg.h"
+#include "service/frames/prediction_flow.h"
 
 namespace millrace::service {
 namespace {
@@ -27,6 +32,37 @@ absl::StatusOr<EncodedPicture> EncodeCamera(const Prediction& prediction,
   return EncodedPicture{.frame_number = prediction.frame_number, .jpeg = std::move(jpeg)};
 }
 
+absl::Status NoMotion() { return absl::NotFoundError("This stream predicts no motion."); }
+
+absl::StatusOr<EncodedPicture> EncodeFlow(const Prediction& prediction, std::span<const float> flow,
+                                          float scale) {
+  MILLRACE_ASSIGN_OR_RETURN(std::string jpeg,
+                            EncodeJpeg(FlowColors(flow, scale), prediction.model.width,
+                                       prediction.model.height, kFlowJpeg));
+  return EncodedPicture{
+      .frame_number = prediction.frame_number, .jpeg = std::move(jpeg), .scale = scale};
+}
+
+absl::StatusOr<EncodedPicture> EncodeNext(const Prediction& prediction) {
+  if (!prediction.next_frame) {
+    return absl::NotFoundError("This stream does not predict the next frame.");
+  }
+  const pipeline::ModelPrediction& model = prediction.model;
+  return EncodeCamera(prediction, pipeline::PictureToCome(prediction.picture->rgb, *model.flow,
+                                                          model.width, model.height));
+}
+
+absl::StatusOr<EncodedPicture> EncodeUncertainty(const Prediction& prediction) {
+  const auto flow = FlowOverPicturesOf(prediction);
+  if (!flow) return NoMotion();
+  std::vector<std::uint8_t> grey;
+  for (const float pixels : pipeline::FlowUncertainty(*flow)) {
+    const float share = std::min(pixels / kWhiteUncertainty, 1.0F);
+    grey.insert(grey.end(), 3, static_cast<std::uint8_t>(std::lround(share * 255)));
+  }
+  return EncodeCamera(prediction, grey);
+}
+
 }  // namespace
 
 std::shared_ptr<const Prediction> LivePagePictures::Newest() {
@@ -40,12 +76,16 @@ absl::StatusOr<EncodedPicture> LivePagePictures::Encoded(PictureKind kind,
   MutexLock lock(mu_);
   Entry* entry = Find(number);
   if (entry == nullptr) return absl::NotFoundError("There is no prediction yet. Ask again.");
-  std::optional<EncodedPicture>& picture = entry->pictures[static_cast<int>(kind)];
-  if (!picture.has_value()) {
-    MILLRACE_ASSIGN_OR_RETURN(picture, Encode(kind, *entry->prediction));
-    ++encoded_;
-  }
-  return *picture;
+  MILLRACE_RETURN_IF_ERROR(Ensure(kind, *entry));
+  return *entry->pictures[static_cast<int>(kind)];
+}
+
+absl::Status LivePagePictures::Ensure(PictureKind kind, Entry& entry) {
+  std::optional<EncodedPicture>& picture = entry.pictures[static_cast<int>(kind)];
+  if (picture.has_value()) return absl::OkStatus();
+  MILLRACE_ASSIGN_OR_RETURN(picture, Encode(kind, entry));
+  ++encoded_;
+  return absl::OkStatus();
 }
 
 std::uint64_t LivePagePictures::encoded() const {
@@ -75,32 +115,34 @@ LivePagePictures::Entry* LivePagePictures::Find(std::optional<std::int64_t> numb
   return entries_.empty() ? nullptr : &entries_.back();
 }
 
-absl::StatusOr<EncodedPicture> LivePagePictures::Encode(PictureKind kind,
-                                                        const Prediction& prediction) {
+absl::StatusOr<EncodedPicture> LivePagePictures::Encode(PictureKind kind, Entry& entry) {
+  const Prediction& prediction = *entry.prediction;
   switch (kind) {
     case PictureKind::kCamera:
       return EncodeCamera(prediction, prediction.picture->rgb);
     case PictureKind::kFlow:
-      return EncodeFlow(prediction);
+      if (prediction.model.flow == nullptr) return NoMotion();
+      return EncodeFlow(prediction, *prediction.model.flow, scale_.Next(*prediction.model.flow));
     case PictureKind::kNext:
+      return EncodeNext(prediction);
+    case PictureKind::kReference:
+      return EncodeReference(entry);
+    case PictureKind::kUncertainty:
       break;
   }
-  if (!prediction.next_frame) {
-    return absl::NotFoundError("This stream does not predict the next frame.");
-  }
-  const pipeline::ModelPrediction& model = prediction.model;
-  return EncodeCamera(prediction, pipeline::PictureToCome(prediction.picture->rgb, *model.flow,
-                                                          model.width, model.height));
+  return EncodeUncertainty(prediction);
 }
 
-absl::StatusOr<EncodedPicture> LivePagePictures::EncodeFlow(const Prediction& prediction) {
-  const pipeline::ModelPrediction& model = prediction.model;
-  if (model.flow == nullptr) return absl::NotFoundError("This stream predicts no motion.");
-  const float scale = scale_.Next(*model.flow);
-  MILLRACE_ASSIGN_OR_RETURN(std::string jpeg, EncodeJpeg(FlowColors(*model.flow, scale),
-                                                         model.width, model.height, kFlowJpeg));
-  return EncodedPicture{
-      .frame_number = prediction.frame_number, .jpeg = std::move(jpeg), .scale = scale};
+// In the colours of the model's flow, so that people can compare the two.
+absl::StatusOr<EncodedPicture> LivePagePictures::EncodeReference(Entry& entry) {
+  const std::optional<Comparison>& comparison = entry.prediction->comparison;
+  if (!comparison.has_value() || comparison->flow == nullptr) {
+    return absl::NotFoundError(
+        "This stream is not compared with another method: set its scores.compare_with.");
+  }
+  MILLRACE_RETURN_IF_ERROR(Ensure(PictureKind::kFlow, entry));
+  return EncodeFlow(*entry.prediction, *comparison->flow,
+                    entry.pictures[static_cast<int>(PictureKind::kFlow)]->scale);
 }
 
 }  // namespace millrace::service

@@ -1,5 +1,5 @@
-// The pictures of the live page: the camera's picture and the flow in colour. Each is encoded at
-// most once for all viewers, and never without a viewer.
+// The pictures of the live page: the camera's picture, the flow in colour, and more on request.
+// Each is encoded at most once for all viewers, and never without a viewer.
 #pragma once
 
 #include <array>
@@ -22,14 +22,20 @@ enum class PictureKind {
   kCamera,  ///< The camera's picture.
   kFlow,    ///< The flow in colour.
   kNext,    ///< The predicted next picture.
+  /// The flow of the method that predictions are compared with, in the colours of kFlow.
+  kReference,
+  /// The expected error of the flow: black none, white kWhiteUncertainty or more.
+  kUncertainty,
 };
-inline constexpr int kPictureKinds = 3;
+inline constexpr int kPictureKinds = 5;
+/// In pixels of the grid.
+inline constexpr float kWhiteUncertainty = 1;
 
 /// A JPEG of one prediction.
 struct EncodedPicture {
   std::int64_t frame_number = 0;
   std::string jpeg = {};
-  /// Scale of the flow's colours: pixels of motion at full saturation. 0 for the other kinds.
+  /// Scale of a flow's colours: pixels of motion at full saturation. 0 for the other kinds.
   float scale = 0;
 };
 
@@ -60,10 +66,10 @@ class LivePagePictures {
 
   void RememberNewest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Entry* Find(std::optional<std::int64_t> number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::StatusOr<EncodedPicture> Encode(PictureKind kind, const Prediction& prediction)
+  absl::Status Ensure(PictureKind kind, Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<EncodedPicture> Encode(PictureKind kind, Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::StatusOr<EncodedPicture> EncodeFlow(const Prediction& prediction)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<EncodedPicture> EncodeReference(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Self-synchronized.
   const PredictionRing& ring_;

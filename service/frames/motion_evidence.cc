@@ -21,7 +21,7 @@ constexpr double kSamples = 2000;
 
 class Lookup {
  public:
-  explicit Lookup(const FlowOverPictures& pictures) : pictures_(pictures) {}
+  explicit Lookup(const pipeline::FlowOverPictures& pictures) : pictures_(pictures) {}
 
   [[nodiscard]] bool Holds(float x, float y) const {
     return x >= 0 && y >= 0 && x <= static_cast<float>(pictures_.width - 1) &&
@@ -50,7 +50,7 @@ class Lookup {
   [[nodiscard]] float Green(int x, int y) const { return pictures_.target[At(x, y)]; }
   static float Mix(float a, float b, float share) { return a + share * (b - a); }
 
-  const FlowOverPictures& pictures_;
+  const pipeline::FlowOverPictures& pictures_;
 };
 
 }  // namespace
@@ -59,7 +59,7 @@ bool MotionEvidence::IsSpurious() const {
   return motion >= kVisibleMotion && support < kMinSupport;
 }
 
-MotionEvidence EvidenceOf(const FlowOverPictures& pictures) {
+MotionEvidence EvidenceOf(const pipeline::FlowOverPictures& pictures) {
   const auto pixels = static_cast<std::size_t>(pictures.width) * pictures.height;
   MILLRACE_CHECK(pictures.flow.size() == 2 * pixels && pictures.base.size() == 3 * pixels &&
                  pictures.target.size() == 3 * pixels);

@@ -6,23 +6,9 @@
 // reversed. False motion has the same loss both ways, for any noise and texture.
 #pragma once
 
-#include <cstdint>
-#include <span>
+#include "pipeline/learner/flow_uncertainty.h"
 
 namespace millrace::service {
-
-/// A flow and the two pictures that it relates.
-struct FlowOverPictures {
-  /// (dx, dy) for every pixel, rows first: base(x) ~ target(x + flow(x)).
-  std::span<const float> flow;
-  /// Red, green, blue bytes, rows first.
-  std::span<const std::uint8_t> base;
-  std::span<const std::uint8_t> target;
-  int width = 0;
-  int height = 0;
-  /// True: base(x) ~ target(x - flow(x)) instead.
-  bool backward = false;
-};
 
 struct MotionEvidence {
   /// Mean length of the flow, in pixels.
@@ -40,6 +26,6 @@ struct MotionEvidence {
 /// not finite or leads out of the picture in either direction.
 ///
 /// REQUIRES: flow has 2 * width * height values, each picture 3 * width * height bytes.
-[[nodiscard]] MotionEvidence EvidenceOf(const FlowOverPictures& pictures);
+[[nodiscard]] MotionEvidence EvidenceOf(const pipeline::FlowOverPictures& pictures);
 
 }  // namespace millrace::service

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ingest/frame/frame.h"
 #include "pipeline/learner/learner.h"
@@ -18,6 +19,8 @@ struct Comparison {
   double loss = 0;
   double loss_no_motion = 0;
   double loss_reference = 0;
+  /// The reference's flow, as ModelPrediction::flow.
+  std::shared_ptr<const std::vector<float>> flow = nullptr;
 };
 
 /// Immutable once published; shared between the ring and its readers.

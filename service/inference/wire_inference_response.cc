@@ -75,6 +75,9 @@ void ToInference(const Prediction& prediction, const PredictionParts& parts,
   if (wire.has_next_picture()) {
     AddOutput("next_picture", std::move(*wire.mutable_next_picture()), message);
   }
+  if (wire.has_uncertainty()) {
+    AddOutput("uncertainty", std::move(*wire.mutable_uncertainty()), message);
+  }
   if (wire.has_outputs()) AddOutput("outputs", std::move(*wire.mutable_outputs()), message);
 }
 

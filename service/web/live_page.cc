@@ -84,6 +84,14 @@ nlohmann::json StreamJson(ServedStream& served, const std::vector<LossPoint>& hi
   return stream;
 }
 
+constexpr std::pair<const char*, PictureKind> kPictures[] = {
+    {"/streams/*/picture.jpg", PictureKind::kCamera},
+    {"/streams/*/flow.jpg", PictureKind::kFlow},
+    {"/streams/*/next.jpg", PictureKind::kNext},
+    {"/streams/*/reference.jpg", PictureKind::kReference},
+    {"/streams/*/uncertainty.jpg", PictureKind::kUncertainty},
+};
+
 HttpResponse NoSuchStream() {
   return {.status = 404, .body = "There is no such stream. /api/streams lists them.\n"};
 }
@@ -103,13 +111,12 @@ std::vector<HttpRoute> LivePage::Routes() {
       {"/api/streams", [this](const HttpRequest& request) { return AllStreams(request); }},
       {"/api/streams/*", [this](const HttpRequest& request) { return OneStream(request); }},
       {"/flow_wheel.jpg", [](const HttpRequest&) { return Wheel(); }},
-      {"/streams/*/picture.jpg",
-       [this](const HttpRequest& request) { return Picture(request, PictureKind::kCamera); }},
-      {"/streams/*/flow.jpg",
-       [this](const HttpRequest& request) { return Picture(request, PictureKind::kFlow); }},
-      {"/streams/*/next.jpg",
-       [this](const HttpRequest& request) { return Picture(request, PictureKind::kNext); }},
   };
+  for (const auto& [pattern, kind] : kPictures) {
+    routes.push_back({pattern, [this, kind = kind](const HttpRequest& request) {
+                        return Picture(request, kind);
+                      }});
+  }
   for (const LivePageAsset& asset : LivePageAssets()) {
     routes.push_back({.pattern = absl::StrCat("/", std::string(asset.name)),
                       .handler = [&asset](const HttpRequest&) { return Asset(asset); },
@@ -159,7 +166,7 @@ HttpResponse LivePage::Picture(const HttpRequest& request, PictureKind kind) {
   if (!picture.ok()) return {.status = 500, .body = std::string(picture.status().message())};
   HttpResponse response = {.content_type = "image/jpeg", .body = std::move(picture->jpeg)};
   response.headers = {{"X-Frame-Number", absl::StrCat(picture->frame_number)}};
-  if (kind == PictureKind::kFlow) {
+  if (picture->scale > 0) {
     response.headers.emplace_back("X-Flow-Scale", absl::StrCat(picture->scale));
   }
   return response;

@@ -36,9 +36,9 @@ class LivePage {
   LivePage(const LivePage&) = delete;
   LivePage& operator=(const LivePage&) = delete;
 
-  /// "/" and its assets, "/flow_wheel.jpg", "/api/streams", "/api/streams/NAME",
-  /// "/streams/NAME/picture.jpg", "/streams/NAME/flow.jpg" and "/streams/NAME/next.jpg". The routes
-  /// refer to this page. "/api/streams?history=NAME&after=SECOND" includes the history of only that
+  /// "/" and its assets, "/flow_wheel.jpg", "/api/streams", "/api/streams/NAME", and
+  /// "/streams/NAME/KIND.jpg" for picture, flow, next, reference, uncertainty. The routes refer to
+  /// this page. "/api/streams?history=NAME&after=SECOND" includes the history of only that
   /// stream, and only points newer than SECOND.
   [[nodiscard]] std::vector<HttpRoute> Routes();
 

@@ -164,6 +164,7 @@ json LivePageStreamJson(const ServedStream& served, const Prediction* newest,
                         const std::vector<LossPoint>& history) {
   const CameraStream& stream = *served.stream;
   const StreamSnapshot snapshot = stream.Snapshot();
+  const std::string& reference = stream.config().scores.compare_with;
   return {{"name", snapshot.name},
           {"run", served.run_id},
           {"source", SourceJson(snapshot)},
@@ -177,7 +178,8 @@ json LivePageStreamJson(const ServedStream& served, const Prediction* newest,
           {"delay_p99_ms", snapshot.delay_p99_s * 1e3},
           {"loss", snapshot.recent.loss},
           {"loss_no_motion", snapshot.recent.loss_no_motion},
-          {"recent", RecentJson(snapshot.recent, stream.config().scores.compare_with)},
+          {"recent", RecentJson(snapshot.recent, reference)},
+          {"compare_with", reference == "none" ? json(nullptr) : json(reference)},
           {"labels", LabelsJson(snapshot.labels)},
           {"newest", NewestJson(newest)},
           {"history", HistoryJson(history)}};

@@ -9,10 +9,12 @@ struct PredictionParts {
   bool next_picture = true;
   bool outputs = true;
   bool preview = false;
+  bool uncertainty = false;
 
   /// A distinct number for each selection.
   [[nodiscard]] int AsBits() const {
-    return (flow ? 1 : 0) | (next_picture ? 2 : 0) | (outputs ? 4 : 0) | (preview ? 8 : 0);
+    return (flow ? 1 : 0) | (next_picture ? 2 : 0) | (outputs ? 4 : 0) | (preview ? 8 : 0) |
+           (uncertainty ? 16 : 0);
   }
 };
 
@@ -23,7 +25,8 @@ PredictionParts PartsOf(const Request& request) {
   return {.flow = request.parts().flow(),
           .next_picture = request.parts().next_picture(),
           .outputs = request.parts().outputs(),
-          .preview = request.parts().preview()};
+          .preview = request.parts().preview(),
+          .uncertainty = request.parts().uncertainty()};
 }
 
 }  // namespace millrace::service

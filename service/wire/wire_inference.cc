@@ -136,8 +136,8 @@ absl::Status AddImages(const ModelInferRequest& request, const Input& input,
 /// The names of the model's outputs, in order.
 std::vector<std::string> OutputsOf(const CameraStream& stream) {
   if (stream.learner()->labels) return {"outputs"};
-  if (stream.config().flow.next_frame) return {"flow", "next_picture"};
-  return {"flow"};
+  if (stream.config().flow.next_frame) return {"flow", "next_picture", "uncertainty"};
+  return {"flow", "uncertainty"};
 }
 
 /// Rejects parameters such as `classification` and shared memory: clients would assume that the
@@ -206,6 +206,8 @@ void ToMetadata(const CameraStream& stream, inference::ModelMetadataResponse& me
       Describe(output, "outputs", "FP32", {labels->outputs});
     } else if (name == "flow") {
       Describe(output, "flow", "FP32", {learner->height, learner->width, 2});
+    } else if (name == "uncertainty") {
+      Describe(output, "uncertainty", "FP32", {learner->height, learner->width});
     } else {
       Describe(output, "next_picture", "UINT8", {learner->height, learner->width, 3});
     }
@@ -236,7 +238,7 @@ absl::StatusOr<InferenceSample> ToSample(const ModelInferRequest& request) {
 absl::StatusOr<PredictionParts> ToParts(const ModelInferRequest& request,
                                         const CameraStream& stream) {
   MILLRACE_RETURN_IF_ERROR(CheckOutputs(request));
-  if (request.outputs().empty()) return PredictionParts();
+  if (request.outputs().empty()) return PredictionParts{.uncertainty = true};
   const std::vector<std::string> known = OutputsOf(stream);
   PredictionParts parts = {.flow = false, .next_picture = false, .outputs = false};
   for (int i = 0; i < request.outputs_size(); ++i) {
@@ -249,6 +251,7 @@ absl::StatusOr<PredictionParts> ToParts(const ModelInferRequest& request,
     parts.flow |= name == "flow";
     parts.next_picture |= name == "next_picture";
     parts.outputs |= name == "outputs";
+    parts.uncertainty |= name == "uncertainty";
   }
   return parts;
 }

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "ingest/frame/grid.h"
+#include "pipeline/learner/flow_uncertainty.h"
 #include "pipeline/learner/picture_to_come.h"
+#include "service/frames/prediction_flow.h"
 #include "service/frames/preview.h"
 #include "service/wire/wire.h"
 #include "service/wire/wire_time.h"
@@ -37,6 +39,17 @@ void WriteFlow(const pipeline::ModelPrediction& model, v1::Tensor& message) {
   message.add_shape(2);
   message.set_data_type(v1::DATA_TYPE_FLOAT32);
   message.set_data(model.flow->data(), model.flow->size() * sizeof(float));
+}
+
+void WriteUncertainty(const Prediction& prediction, v1::Prediction& message) {
+  const auto flow = FlowOverPicturesOf(prediction);
+  if (!flow) return;
+  v1::Tensor& tensor = *message.mutable_uncertainty();
+  tensor.add_shape(flow->height);
+  tensor.add_shape(flow->width);
+  tensor.set_data_type(v1::DATA_TYPE_FLOAT32);
+  const std::vector<float> pixels = pipeline::FlowUncertainty(*flow);
+  tensor.set_data(pixels.data(), pixels.size() * sizeof(float));
 }
 
 void WriteNextPicture(const Prediction& prediction, v1::Tensor& message) {
@@ -115,6 +128,7 @@ void ToMessage(const Prediction& prediction, const PredictionParts& parts,
     WriteLabelled(prediction, parts.outputs, message);
   } else {
     if (parts.flow) WriteFlow(model, *message.mutable_flow());
+    if (parts.uncertainty) WriteUncertainty(prediction, message);
     if (parts.next_picture && prediction.next_frame) {
       WriteNextPicture(prediction, *message.mutable_next_picture());
     }

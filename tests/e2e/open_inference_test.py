@@ -81,8 +81,10 @@ class OpenInferenceTest(unittest.TestCase):
         flow = result.as_numpy("flow")
         self.assertEqual((flow.dtype, flow.shape), (np.float32, (SIDE, SIDE, 2)))
         self.assertEqual(result.get_response().id, "mine")
-        ours = self.ours.predict("ball", list(values))
+        ours = self.ours.predict("ball", list(values), parts=millrace.Parts(flow=True, uncertainty=True))
         np.testing.assert_array_equal(flow, ours.flow)
+        np.testing.assert_array_equal(result.as_numpy("uncertainty"), ours.uncertainty)
+        self.assertEqual(ours.uncertainty.shape, (SIDE, SIDE))
         parameters = result.get_response().parameters
         self.assertAlmostEqual(parameters["loss"].double_param, ours.loss, places=6)
         self.assertEqual(parameters["update_count"].int64_param, ours.update_count)

@@ -34,6 +34,10 @@ class ArraysTest(unittest.TestCase):
         self.assertEqual(seen.next_picture.dtype, np.uint8)
         np.testing.assert_array_equal(seen.outputs, [0.25, 0.75])
 
+    def test_uncertainty_is_rows_and_columns(self):
+        doubt = np.arange(6, dtype=np.float32).reshape(3, 2)
+        np.testing.assert_array_equal(prediction(uncertainty=tensor(doubt)).uncertainty, doubt)
+
     def test_arrays_share_one_memory_that_cannot_be_written(self):
         seen = prediction(flow=tensor(np.zeros((1, 1, 2), np.float32)))
         self.assertIs(seen.flow, seen.flow)
@@ -43,7 +47,7 @@ class ArraysTest(unittest.TestCase):
 
     def test_what_is_absent_is_none(self):
         seen = prediction()
-        for value in (seen.flow, seen.next_picture, seen.outputs, seen.grid, seen.camera, seen.view,
+        for value in (seen.flow, seen.uncertainty, seen.next_picture, seen.outputs, seen.grid, seen.camera, seen.view,
                       seen.preview, seen.camera_time, seen.arrival_time, seen.emission_time,
                       seen.best_class):
             self.assertIsNone(value)

@@ -21,10 +21,18 @@ using pipeline::FlowEvaluation;
 using pipeline::FlowRunResult;
 using pipeline::StreamScores;
 
-constexpr std::string_view kColumns[] = {
-    "loss_ratio",        "gain",           "epe", "epe_visible",           "epe_under_1_px",
-    "epe_1_to_10_px",    "epe_over_10_px", "fl",  "angular_error_degrees", "motion_f1",
-    "reconstructed_0_05"};
+constexpr std::string_view kColumns[] = {"loss_ratio",
+                                         "gain",
+                                         "epe",
+                                         "epe_visible",
+                                         "epe_under_1_px",
+                                         "epe_1_to_10_px",
+                                         "epe_over_10_px",
+                                         "fl",
+                                         "angular_error_degrees",
+                                         "ause",
+                                         "motion_f1",
+                                         "reconstructed_0_05"};
 
 // A table row before formatting: its scores, one per seed or clip.
 struct Row {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "pipeline/classical/reference_flow.h"
@@ -19,9 +20,11 @@ absl::StatusOr<std::function<Comparison(const Prediction&)>> CompareWith(const s
     const auto& previous = prediction.previous->rgb;
     const auto& current = prediction.picture->rgb;
     const pipeline::PairOfPictures pictures(previous, current, width, height);
+    auto flow = std::make_shared<const std::vector<float>>(method->Flow(previous, current));
     return Comparison{.loss = pictures.Loss(*prediction.model.flow),
                       .loss_no_motion = pictures.LossOfNoMotion(),
-                      .loss_reference = pictures.Loss(method->Flow(previous, current))};
+                      .loss_reference = pictures.Loss(*flow),
+                      .flow = std::move(flow)};
   };
 }
 

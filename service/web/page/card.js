@@ -6,10 +6,12 @@ import {Controls} from "/controls.js";
 import {drawPipeline} from "/pipeline.js";
 import {fetchPictures, removeWithPictures, swapPicture} from "/pictures.js";
 import {droppedOf, showReasons} from "/reasons.js";
-import {motionOf} from "/standing.js";
+import {motionOf, referenceName} from "/standing.js";
 import {duration, element, fromTemplate, number, rate, setText, shortRate} from "/text.js";
 
 const kHistorySeconds = 600;
+// Shown on request: they cost the server time.
+const kMorePictures = ["reference", "uncertainty"];
 
 function describeSource(source) {
   const parts = [source.uri];
@@ -85,6 +87,7 @@ export class StreamCard {
   #shownFrame = null;
   #loading = false;
   #task = null;  // Set if the stream learns from labels.
+  #asked = new Set();  // Of kMorePictures.
   #resized = new ResizeObserver(() => this.redraw());
 
   constructor(name) {
@@ -93,6 +96,9 @@ export class StreamCard {
     this.#controls = new Controls(name, this.#parts);
     this.#chart = new Chart(this.#parts.chart, this.#parts["chart-values"]);
     this.#set("name", name);
+    for (const part of kMorePictures) {
+      this.#parts[`show-${part}`].addEventListener("click", () => this.#toggle(part));
+    }
     this.#resized.observe(this.#parts.chart);
   }
 
@@ -103,6 +109,8 @@ export class StreamCard {
     this.#task = stream.learner.labels;
     for (const part of ["flow-view", "chart-panel"]) this.#parts[part].hidden = this.#task !== null;
     this.#parts["answer-view"].hidden = this.#task === null;
+    this.#parts["more-pictures"].hidden = this.#task !== null;
+    this.#showReference(stream);
     this.#showSource(stream);
     this.#showFigures(stream);
     this.#controls.update(stream, control);
@@ -118,7 +126,8 @@ export class StreamCard {
     this.#loading = true;
     try {
       const parts = ["picture", ...(this.#task ? [] : ["flow"]),
-                     ...(newest.next_frame ? ["next"] : [])];
+                     ...(newest.next_frame ? ["next"] : []),
+                     ...(this.#task ? [] : kMorePictures.filter(part => this.#asked.has(part)))];
       const shown = await fetchPictures(this.name, parts, newest.frame, viewer);
       if (shown === null) return;
       // The model's answer for another frame is unknown; the next poll asks for a newer one.
@@ -138,6 +147,20 @@ export class StreamCard {
     } finally {
       this.#loading = false;
     }
+  }
+
+  #toggle(part) {
+    const shown = !this.#asked.delete(part);
+    if (shown) this.#asked.add(part);
+    this.#parts[`show-${part}`].setAttribute("aria-pressed", String(shown));
+    this.#parts[`${part}-view`].hidden = !shown;
+    this.#shownFrame = null;
+  }
+
+  #showReference({compare_with: method}) {
+    if (!method && this.#asked.has("reference")) this.#toggle("reference");
+    this.#parts["show-reference"].hidden = !method;
+    for (const part of ["show-reference", "reference-name"]) this.#set(part, referenceName(method));
   }
 
   redraw() { this.#chart.draw(this.#points, this.#now); }

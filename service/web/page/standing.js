@@ -13,7 +13,10 @@ const kSourceTexts = {"backing off": "camera away, tries again"};
 // A cold start explains nothing before it has seen about this number of frames.
 const kColdStartFrames = 1000;
 
-const kReferenceNames = {dis: "DIS", farneback: "Farneback"};
+const kReferenceNames = {dis: "DIS", dis_fine: "DIS fine", dis_fast: "DIS fast", farneback: "Farneback"};
+
+/** The name of a method that predictions are compared with, as people write it. */
+export const referenceName = method => kReferenceNames[method] ?? method;
 
 // Each stream is in one of these states; "learning" needs no word. `badge`: for states that the
 // camera's state does not show.
@@ -87,7 +90,7 @@ function besideReference({reference}) {
   if (reference === null) return "";
   const {name, gain} = reference;
   const how = gain < 0 ? "worse than" : `${gain.toFixed(2)}× what`;
-  return `; ${how} ${kReferenceNames[name] ?? name}${gain < 0 ? "" : " explains"}`;
+  return `; ${how} ${referenceName(name)}${gain < 0 ? "" : " explains"}`;
 }
 
 function noteOf(verdict, recent) {

@@ -91,6 +91,14 @@ TEST_F(PredictTest, CarriesWhatIsAskedFor) {
   ASSERT_TRUE(Predict(request).ok());
   EXPECT_FALSE(prediction_.has_flow());
   EXPECT_THAT(prediction_.preview(), testing::StartsWith("\xff\xd8"));
+  EXPECT_FALSE(prediction_.has_uncertainty());
+
+  request.mutable_parts()->set_uncertainty(true);
+  ASSERT_TRUE(Predict(request).ok());
+  const v1::Tensor& uncertainty = prediction_.uncertainty();
+  EXPECT_THAT(uncertainty.shape(), ElementsAre(2, 4));
+  // The flow points out of the picture, where the border's light of 7 differs from that of 1.
+  EXPECT_THAT(FloatsOf(uncertainty), Each(testing::FloatEq(1.5)));
 }
 
 TEST_F(PredictTest, APausedOrEndedModelAnswersToo) {

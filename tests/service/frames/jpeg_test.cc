@@ -1,10 +1,10 @@
 #include "service/frames/jpeg.h"
 
-#include <turbojpeg.h>
-
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "tests/service/frames/decode_jpeg.h"
 
 namespace millrace::service {
 namespace {
@@ -24,23 +24,13 @@ std::vector<std::uint8_t> Shades() {
   return rgb;
 }
 
-std::vector<std::uint8_t> Decode(const std::string& jpeg) {
-  tjhandle decoder = tjInitDecompress();
-  std::vector<std::uint8_t> rgb(kWidth * kHeight * 3);
-  EXPECT_EQ(tjDecompress2(decoder, reinterpret_cast<const unsigned char*>(jpeg.data()), jpeg.size(),
-                          rgb.data(), kWidth, /*pitch=*/0, kHeight, TJPF_RGB, 0),
-            0);
-  tjDestroy(decoder);
-  return rgb;
-}
-
 TEST(JpegTest, DecodesToThePictureThatItWasMadeOf) {
   for (bool fine_colors : {false, true}) {
     const std::vector<std::uint8_t> rgb = Shades();
     const absl::StatusOr<std::string> jpeg =
         EncodeJpeg(rgb, kWidth, kHeight, {.quality = 95, .fine_colors = fine_colors});
     ASSERT_TRUE(jpeg.ok()) << jpeg.status();
-    const std::vector<std::uint8_t> decoded = Decode(*jpeg);
+    const std::vector<std::uint8_t> decoded = DecodeJpeg(*jpeg, kWidth, kHeight);
     for (std::size_t i = 0; i < rgb.size(); ++i) ASSERT_NEAR(decoded[i], rgb[i], 16) << i;
   }
 }

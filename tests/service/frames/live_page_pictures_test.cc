@@ -1,11 +1,14 @@
 #include "service/frames/live_page_pictures.h"
 
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/service/frames/decode_jpeg.h"
 #include "tests/service/support/web_fakes.h"
 
 namespace millrace::service {
@@ -92,6 +95,41 @@ TEST_F(LivePagePicturesTest, ShowsThePictureToComeWhereThereIsOne) {
   const auto next = pictures_.Encoded(PictureKind::kNext, 2);
   ASSERT_TRUE(next.ok()) << next.status();
   EXPECT_NE(next->jpeg, pictures_.Encoded(PictureKind::kCamera, 2)->jpeg) << "things moved on";
+}
+
+TEST_F(LivePagePicturesTest, ShowsTheReferenceInTheColoursOfTheModel) {
+  Prediction prediction = *MovingDisc("street", 1, 32, 16);
+  ring_.Publish(std::make_shared<const Prediction>(prediction));
+  const absl::Status none = pictures_.Encoded(PictureKind::kReference, 1).status();
+  EXPECT_TRUE(absl::IsNotFound(none));
+  EXPECT_THAT(std::string(none.message()), testing::HasSubstr("scores.compare_with"));
+  prediction.frame_number = 2;
+  prediction.comparison = {.flow = prediction.model.flow};
+  ring_.Publish(std::make_shared<const Prediction>(prediction));
+  const auto reference = pictures_.Encoded(PictureKind::kReference, 2);
+  ASSERT_TRUE(reference.ok()) << reference.status();
+  const auto flow = pictures_.Encoded(PictureKind::kFlow, 2);
+  EXPECT_EQ(reference->jpeg, flow->jpeg) << "it sees the same";
+  EXPECT_EQ(reference->scale, flow->scale);
+  EXPECT_EQ(pictures_.encoded(), 2u);
+}
+
+TEST_F(LivePagePicturesTest, ShowsDoubtAtTheEdgesOfTheMotion) {
+  Publish(1);
+  const auto doubt = pictures_.Encoded(PictureKind::kUncertainty, 1);
+  ASSERT_TRUE(doubt.ok()) << doubt.status();
+  const std::vector<std::uint8_t> rgb = DecodeJpeg(doubt->jpeg, 32, 16);
+  // The disc is on the right, 0.17 of the height wide. The flow contradicts the pictures there.
+  const auto at = [&rgb](int x, int y) { return rgb[(y * 32 + x) * 3]; };
+  EXPECT_GT(at(25, 8), 200);
+  EXPECT_LT(at(2, 8), 20);
+}
+
+TEST_F(LivePagePicturesTest, HasNoDoubtOfWhatHasNoPictureBefore) {
+  Prediction prediction = *MovingDisc("street", 1, 32, 16);
+  prediction.previous = nullptr;
+  ring_.Publish(std::make_shared<const Prediction>(prediction));
+  EXPECT_TRUE(absl::IsNotFound(pictures_.Encoded(PictureKind::kUncertainty, 1).status()));
 }
 
 }  // namespace

@@ -102,6 +102,9 @@ TEST_F(InferenceServiceTest, TellsWhatAModelTakesAndGives) {
   EXPECT_EQ(metadata.outputs(0).name(), "flow");
   EXPECT_EQ(metadata.outputs(0).datatype(), "FP32");
   EXPECT_THAT(metadata.outputs(0).shape(), ElementsAre(2, 4, 2));
+  EXPECT_EQ(metadata.outputs(1).name(), "uncertainty");
+  EXPECT_EQ(metadata.outputs(1).datatype(), "FP32");
+  EXPECT_THAT(metadata.outputs(1).shape(), ElementsAre(2, 4));
 
   request.set_name("road");
   const grpc::Status unknown = Call(&Stub::ModelMetadata, request, metadata);
@@ -121,11 +124,13 @@ TEST_F(InferenceServiceTest, InfersFromPixels) {
   EXPECT_EQ(response_.model_name(), "street");
   EXPECT_EQ(response_.model_version(), "1");
   EXPECT_EQ(response_.id(), "mine");
-  ASSERT_EQ(response_.outputs_size(), 1);
+  ASSERT_EQ(response_.outputs_size(), 2) << "all outputs, as none is asked for by name";
   EXPECT_EQ(response_.outputs(0).name(), "flow");
   EXPECT_EQ(response_.outputs(0).datatype(), "FP32");
   EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(2, 4, 2));
   EXPECT_THAT(FloatsOf(response_.raw_output_contents(0)), Each(7));
+  EXPECT_EQ(response_.outputs(1).name(), "uncertainty");
+  EXPECT_THAT(FloatsOf(response_.raw_output_contents(1)), testing::SizeIs(8));
   EXPECT_EQ(response_.parameters().at("update_count").int64_param(), 7);
   const auto& parameters = response_.parameters();
   EXPECT_FALSE(parameters.at("learned_from").bool_param());

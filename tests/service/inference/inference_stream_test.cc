@@ -149,7 +149,7 @@ TEST_F(InferenceStreamTest, StreamsOfInferencesEndWithTheServer) {
 
 TEST_F(InferenceStreamTest, AllSubscribersGetTheSameAndEachItsOwn) {
   ModelInferRequest without = Subscribing("street", "without");
-  without.add_outputs()->set_name("flow");
+  for (const char* name : {"flow", "uncertainty"}) without.add_outputs()->set_name(name);
   Streaming first(*stub_);
   Streaming second(*stub_);
   first.Write(Subscribing("street", "first"));

@@ -12,6 +12,7 @@
 // The first argument is the page's port; by default it takes a free one. Further arguments:
 //
 //   labels         the stream learns classes from labels instead of flow
+//   compared       it is compared with DIS, which sees the opposite motion
 //   failed         its learner has failed
 //   three          three streams: one is away, and one has square pictures
 //   all-ways       a stream for each state of a stream
@@ -67,6 +68,13 @@ void PredictDoor(std::int64_t number, Prediction& prediction, FakeCameraStream& 
   });
 }
 
+/// Of a stream that is compared: the other method sees the opposite.
+void CompareIt(Prediction& prediction) {
+  auto opposite = std::make_shared<std::vector<float>>(*prediction.model.flow);
+  for (float& value : *opposite) value = -value;
+  prediction.comparison = {.flow = std::move(opposite)};
+}
+
 /// A stream that learns, and the history of its run.
 struct DemoStream {
   explicit DemoStream(const std::string& name) : stream(name) {}
@@ -92,6 +100,7 @@ void Predict(std::stop_token stop, DemoStream& demo) {
                          0.04 * std::sin(static_cast<double>(number) * 0.7);
     prediction->model.loss = static_cast<float>(0.05 * ratio);
     if (stream.learner()->labels) PredictDoor(number, *prediction, stream);
+    if (stream.config().scores.compare_with != "none") CompareIt(*prediction);
     demo.record.Record(*prediction);
     window.Record(*prediction);
     stream.ring().Publish(prediction);
@@ -222,6 +231,7 @@ std::vector<std::unique_ptr<DemoStream>> MakeStreams(const std::set<std::string>
   };
   FakeCameraStream& first = add(kinds.contains("labels") ? "door" : "street");
   if (kinds.contains("labels")) DescribeDoors(first);
+  if (kinds.contains("compared")) first.CompareWith("dis");
   if (kinds.contains("failed")) Fail(first);
   for (const std::string& kind : kinds) Shape(*demos.front(), kind);
   const bool all_ways = kinds.contains("all-ways");

@@ -41,7 +41,7 @@ class PageTest(unittest.TestCase):
 class LivePageTest(PageTest):
     @classmethod
     def setUpClass(cls):
-        cls.server = DemoServer(PROGRAM)
+        cls.server = DemoServer(PROGRAM, "compared")
         cls.browser = open_browser(1440, 1000)
 
     @classmethod
@@ -188,6 +188,31 @@ class LivePageTest(PageTest):
         self.wait(lambda: part(browser, name).is_displayed(), browser)
         part(browser, name).click()
         self.wait(lambda: part(browser, name).get_attribute("aria-pressed") == "true", browser)
+
+    def picture_of(self, name):
+        """The picture's pixels at a quarter of their size, as the browser shows them."""
+        return self.browser.execute_script("""
+            const canvas = document.createElement("canvas");
+            [canvas.width, canvas.height] = [88, 66];
+            const drawn = canvas.getContext("2d");
+            drawn.drawImage(document.querySelector(`[data-is=${arguments[0]}]`), 0, 0, 88, 66);
+            return [...drawn.getImageData(0, 0, 88, 66).data];""", name)
+
+    def test_shows_more_pictures_on_request(self):
+        asked = "return performance.getEntriesByType('resource').some(each => each.name.includes('/uncertainty.jpg'))"
+        self.assertFalse(self.browser.execute_script(asked), "they cost the server time")
+        for name in ("reference", "uncertainty"):
+            self.assertFalse(part(self.browser, name).is_displayed())
+            self.press(f"show-{name}", self.browser)
+            self.wait(lambda name=name: part(self.browser, name).get_property("naturalWidth") > 0)
+        self.assertEqual(self.text("reference-name"), "DIS")
+        self.assertEqual(faults(self.browser), [])
+        save_picture(self.browser, "more")
+        brightest = max(self.picture_of("uncertainty")[0::4])
+        self.assertGreater(brightest, 200, "the disc moves where the pictures are still")
+        part(self.browser, "show-uncertainty").click()
+        self.assertFalse(part(self.browser, "uncertainty").is_displayed())
+        self.assertTrue(part(self.browser, "reference").is_displayed())
 
     def test_draws_the_pipeline_with_its_load(self):
         picture = self.browser.find_element(By.CSS_SELECTOR, "[data-is=pipeline]")

@@ -119,6 +119,7 @@ TEST_F(LivePageTest, TellsWhatTheNewestPredictionsWereWorth) {
   EXPECT_NEAR(recent()["explained"], 0.26, 1e-9);
   EXPECT_EQ(recent()["sees_spurious_motion"], false);
   EXPECT_TRUE(recent()["reference"].is_null()) << "it is compared with nothing";
+  EXPECT_TRUE(AskJson("/api/streams/street")["compare_with"].is_null());
 
   stream_.CompareWith("dis");
   stream_.Set([](StreamSnapshot& snapshot) {
@@ -126,6 +127,7 @@ TEST_F(LivePageTest, TellsWhatTheNewestPredictionsWereWorth) {
     snapshot.recent.spurious_share = 0.75;
   });
   EXPECT_EQ(recent()["reference"], nlohmann::json({{"name", "dis"}, {"gain", 0.7}}));
+  EXPECT_EQ(AskJson("/api/streams/street")["compare_with"], "dis");
   EXPECT_EQ(recent()["spurious_share"], 0.75);
   EXPECT_EQ(recent()["sees_spurious_motion"], true);
 
@@ -182,7 +184,8 @@ TEST_F(LivePageTest, HasNoPictureBeforeTheFirstPrediction) {
 
 TEST_F(LivePageTest, ShowsPictureAndFlowAsJpeg) {
   stream_.ring().Publish(MovingDisc("street", 7, 32, 16));
-  for (const char* path : {"/streams/street/picture.jpg", "/streams/street/flow.jpg"}) {
+  for (const char* path : {"/streams/street/picture.jpg", "/streams/street/flow.jpg",
+                           "/streams/street/uncertainty.jpg"}) {
     const HttpResponse response = Ask(path);
     EXPECT_EQ(response.status, 200) << path;
     EXPECT_EQ(response.content_type, "image/jpeg") << path;
@@ -190,6 +193,9 @@ TEST_F(LivePageTest, ShowsPictureAndFlowAsJpeg) {
     EXPECT_THAT(response.headers, Contains(Pair("X-Frame-Number", "7"))) << path;
   }
   EXPECT_THAT(Ask("/streams/street/flow.jpg").headers, Contains(Pair("X-Flow-Scale", "5")));
+  const HttpResponse reference = Ask("/streams/street/reference.jpg");
+  EXPECT_EQ(reference.status, 404);
+  EXPECT_THAT(reference.body, HasSubstr("compare_with"));
 }
 
 TEST_F(LivePageTest, KnowsNoOtherStream) {

@@ -104,15 +104,16 @@ TEST_F(WireSubscriptionTest, ASubscriptionResumesOnlyItsOwnRun) {
 
 TEST(PredictionPartsTest, EachSelectionHasANumberOfItsOwn) {
   std::set<int> seen;
-  for (int bits = 0; bits < 16; ++bits) {
+  for (int bits = 0; bits < 32; ++bits) {
     v1::SubscribeRequest request;
     request.mutable_parts()->set_flow((bits & 1) != 0);
     request.mutable_parts()->set_next_picture((bits & 2) != 0);
     request.mutable_parts()->set_outputs((bits & 4) != 0);
     request.mutable_parts()->set_preview((bits & 8) != 0);
+    request.mutable_parts()->set_uncertainty((bits & 16) != 0);
     seen.insert(PartsOf(request).AsBits());
   }
-  EXPECT_EQ(seen.size(), 16u);
+  EXPECT_EQ(seen.size(), 32u);
 }
 
 }  // namespace

@@ -175,6 +175,13 @@ class Prediction:
         return _array_of(self.message, "flow")
 
     @functools.cached_property
+    def uncertainty(self) -> npt.NDArray[np.float32] | None:
+        """The expected error of the flow, [height, width], in cells of the grid: large where the
+        flow should not be trusted. None if it was not requested (Parts) or the model learns from
+        labels."""
+        return _array_of(self.message, "uncertainty")
+
+    @functools.cached_property
     def next_picture(self) -> npt.NDArray[np.uint8] | None:
         """The expected next picture, [height, width, 3]: red, green, blue. None if it was not
         requested or the model does not predict it."""

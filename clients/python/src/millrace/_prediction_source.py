@@ -41,6 +41,8 @@ class Parts:
     outputs: bool = False
     # A JPEG picture for people, some kilobytes.
     preview: bool = False
+    # The expected error of the flow.
+    uncertainty: bool = False
 
     def message(self) -> messages.Parts:
         return messages.Parts(**dataclasses.asdict(self))

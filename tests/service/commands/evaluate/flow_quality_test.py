@@ -32,6 +32,7 @@ class FlowQualityTest(unittest.TestCase):
         for model, dis in zip(of_model, of_dis, strict=True):
             self.assertLess(model["epe"], dis["epe"], model)
             self.assertLess(model["epe"], 0.18)
+            self.assertLess(model["ause"], 0.3, "its uncertainty finds the errors: chance has 1")
 
 
 if __name__ == "__main__":
