@@ -140,6 +140,7 @@ class FlowEvaluating {
     MILLRACE_RETURN_IF_ERROR(CheckTask(options_));
     MILLRACE_RETURN_IF_ERROR(CheckWeights(options_));
     evaluation_.next_frame = options_.task.next_frame;
+    evaluation_.pseudo_truth = options_.clips.front().pseudo_truth;
     MILLRACE_RETURN_IF_ERROR(CheckReferences());
     MILLRACE_RETURN_IF_ERROR(Plan());
     MILLRACE_RETURN_IF_ERROR(CountPairs());
@@ -242,7 +243,7 @@ class FlowEvaluating {
     std::int64_t all = 0;
     std::vector<std::int64_t> learned;  // Of each clip.
     for (const ClipSource& source : options_.clips) {
-      MILLRACE_ASSIGN_OR_RETURN(const std::int64_t pairs, PairsOf(source));
+      MILLRACE_ASSIGN_OR_RETURN(const std::int64_t pairs, PairsOf(source, options_.stop));
       if (pairs == 0) return NoPairs(source);
       evaluation_.pairs.push_back(pairs);
       MILLRACE_ASSIGN_OR_RETURN(learned.emplace_back(), LearnedPairs(source, pairs));
@@ -258,17 +259,8 @@ class FlowEvaluating {
                                                           std::int64_t pairs) const {
     if (!options_.frozen) return pairs;
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t first,
-                              PairsOf(FirstPart(source, options_.window)));
+                              PairsOf(FirstPart(source, options_.window), options_.stop));
     return first < pairs ? pairs + first : pairs;
-  }
-
-  [[nodiscard]] absl::StatusOr<std::int64_t> PairsOf(const ClipSource& source) const {
-    MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
-    for (std::int64_t pairs = 0;; ++pairs) {
-      if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
-      MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
-      if (!pair) return pairs;
-    }
   }
 
   absl::Status Refer(const std::string& name, std::size_t number) {

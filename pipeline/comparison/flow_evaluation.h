@@ -103,6 +103,8 @@ struct FlowEvaluation {
 
   /// Whether the scores are those of the predicted next frame, instead of the flow.
   bool next_frame = false;
+  /// Whether the truth is pseudo-truth (ClipSource::pseudo_truth).
+  bool pseudo_truth = false;
   /// The number of pairs read from each clip.
   std::vector<std::int64_t> pairs;
   /// By name, then clip.

@@ -13,20 +13,20 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/atomic_file.h"
 #include "base/status.h"
 #include "pipeline/classical/reference_flow.h"
 #include "pipeline/comparison/clip_folder.h"
 #include "pipeline/comparison/generated_clip.h"
+#include "pipeline/comparison/pseudo_truth.h"
 #include "pipeline/learner/flow_loss_options.h"
 #include "service/commands/evaluate/evaluation_json.h"
 #include "service/commands/evaluate/evaluation_plots.h"
 #include "service/commands/evaluate/evaluation_table.h"
 #include "service/commands/evaluate/gnuplot.h"
+#include "service/commands/evaluate/pairs_list.h"
 #include "service/commands/evaluate/video_clip.h"
 #include "service/terminal/cli_exit_codes.h"
 #include "service/terminal/cli_network.h"
@@ -67,6 +67,9 @@ Examples
   millrace evaluate flow generated --camera-rates 10,20,40 --step-ms 60 --stages 2,4 \
       --schedules sequential,one_f_one_b_star --seeds 5 --out camera
   millrace evaluate flow pictures/ --truth flow/ --size 1024x432
+  millrace evaluate flow --pairs-list pairs.txt --weights refine-start.safetensors
+  millrace evaluate flow street.mp4 --pseudo-truth --weights refine-start.safetensors \
+      --learning-rate 1e-4
   millrace evaluate flow street.mp4 --task next_frame --weights refine-start.safetensors \
       --learning-rate 1e-4)";
 
@@ -75,8 +78,11 @@ CLI::Range Count() { return {1, 1'000'000}; }
 CLI::Range Rate() { return {1e-3, 1e6}; }
 
 void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
-  flow.add_option("input", arguments.input, "generated, a video file, or a folder of pictures")
-      ->required();
+  flow.add_option("input", arguments.input, "generated, a video file, or a folder of pictures");
+  flow.add_option("--pairs-list", arguments.pairs_list,
+                  "Instead of an input: a file whose lines name a folder of pictures, a folder of "
+                  "the true motion and, if it is not --size, a size. The model starts anew for "
+                  "each");
   flow.add_option("--size", arguments.size, "Size to which pictures are scaled: WIDTHxHEIGHT")
       ->capture_default_str();
   flow.add_option("--pairs", arguments.pairs,
@@ -91,6 +97,8 @@ void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
                   "For a folder: a folder of the true motion, .flo or KITTI's .png");
   flow.add_option("--hidden", arguments.hidden,
                   "For a folder: a folder of masks, not black at pixels that get hidden");
+  flow.add_flag("--pseudo-truth", arguments.pseudo_truth,
+                "For a real video: take as true motion what DIS (fine) and Lucas-Kanade agree on");
   flow.add_option("--frames-per-second", arguments.frames_per_second,
                   "The frame rate of a folder and of the generated stream")
       ->check(Rate())
@@ -192,18 +200,8 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kGeneratedPairs = 2000;
 
-struct Size {
-  int width = 0;
-  int height = 0;
-};
-
-absl::StatusOr<Size> SizeOf(const std::string& text) {
-  const std::vector<std::string> sides = absl::StrSplit(text, 'x');
-  Size size;
-  if (sides.size() == 2 && absl::SimpleAtoi(sides[0], &size.width) &&
-      absl::SimpleAtoi(sides[1], &size.height) && size.width > 0 && size.height > 0) {
-    return size;
-  }
+absl::StatusOr<PictureSize> SizeOf(const std::string& text) {
+  if (const std::optional<PictureSize> size = PictureSizeOf(text)) return *size;
   return absl::InvalidArgumentError(
       absl::StrCat("--size ", text, "; it is WIDTHxHEIGHT, as 192x144"));
 }
@@ -217,7 +215,8 @@ absl::Status CheckNoTruth(const std::string& truth, const std::string& hidden) {
 // The clips of an evaluation, as named on the command line.
 class Inputs {
  public:
-  Inputs(const EvaluateFlowArguments& arguments, Size size) : arguments_(arguments), size_(size) {}
+  Inputs(const EvaluateFlowArguments& arguments, PictureSize size)
+      : arguments_(arguments), size_(size) {}
 
   absl::StatusOr<std::vector<pipeline::ClipSource>> Clips(
       const std::vector<std::uint64_t>& seeds) const {
@@ -277,7 +276,7 @@ class Inputs {
   }
 
   const EvaluateFlowArguments& arguments_;
-  const Size size_;
+  const PictureSize size_;
 };
 
 // Sets the task and its references from the options.
@@ -303,7 +302,34 @@ absl::Status PrepareFolder(const std::string& folder) {
   return CheckWritable(absl::StrCat(folder, "/evaluation.json"));
 }
 
-absl::Status Prepare(EvaluateFlowArguments& arguments) {
+absl::Status CheckPseudoTruth(const EvaluateFlowArguments& arguments) {
+  if (!arguments.pseudo_truth) return absl::OkStatus();
+  if (arguments.input == "generated" || !arguments.truth.empty()) {
+    return absl::InvalidArgumentError(
+        "--pseudo-truth is for videos and pictures without a known motion: leave it out");
+  }
+  if (arguments.options.task.next_frame) {
+    return absl::InvalidArgumentError(
+        "--pseudo-truth is motion, not the next frame: leave it out with --task next_frame");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FindPseudoTruth(pipeline::FlowEvaluationOptions& options) {
+  ProgressBar bar(std::cerr, ProgressBar::OnStandardError("pairs with pseudo-truth"));
+  std::int64_t done = 0;
+  for (pipeline::ClipSource& clip : options.clips) {
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t pairs, pipeline::PairsOf(clip, options.stop));
+    MILLRACE_ASSIGN_OR_RETURN(
+        clip, pipeline::WithPseudoTruth(
+                  std::move(clip), [&] { bar.Show(++done, std::max(done, pairs)); }, options.stop));
+  }
+  bar.Finish();
+  return absl::OkStatus();
+}
+
+/// What all evaluations of a command have in common.
+absl::Status PrepareRuns(EvaluateFlowArguments& arguments) {
   MILLRACE_RETURN_IF_ERROR(PrepareTask(arguments));
   if (!arguments.out.empty()) {
     if (!arguments.no_plots) MILLRACE_RETURN_IF_ERROR(CheckGnuplot());
@@ -315,10 +341,18 @@ absl::Status Prepare(EvaluateFlowArguments& arguments) {
   options.frozen = !arguments.no_frozen;
   options.seeds.clear();
   for (int i = 0; i < arguments.seeds; ++i) options.seeds.push_back(arguments.first_seed + i);
-  MILLRACE_ASSIGN_OR_RETURN(const Size size, SizeOf(arguments.size));
+  return absl::OkStatus();
+}
+
+absl::Status Prepare(EvaluateFlowArguments& arguments) {
+  MILLRACE_RETURN_IF_ERROR(PrepareRuns(arguments));
+  MILLRACE_RETURN_IF_ERROR(CheckPseudoTruth(arguments));
+  pipeline::FlowEvaluationOptions& options = arguments.options;
+  MILLRACE_ASSIGN_OR_RETURN(const PictureSize size, SizeOf(arguments.size));
   const Inputs inputs(arguments, size);
   MILLRACE_ASSIGN_OR_RETURN(options.clips, inputs.Clips(options.seeds));
   MILLRACE_ASSIGN_OR_RETURN(options.others, inputs.Others());
+  if (arguments.pseudo_truth) MILLRACE_RETURN_IF_ERROR(FindPseudoTruth(options));
   return absl::OkStatus();
 }
 
@@ -330,7 +364,66 @@ absl::StatusOr<pipeline::FlowEvaluation> Evaluate(pipeline::FlowEvaluationOption
   return evaluation;
 }
 
+absl::Status CheckList(const EvaluateFlowArguments& arguments) {
+  if (!arguments.truth.empty() || !arguments.hidden.empty() || arguments.pseudo_truth ||
+      !arguments.others.empty()) {
+    return absl::InvalidArgumentError(
+        "--pairs-list has pictures and truth of its own: leave out --truth, --hidden, "
+        "--pseudo-truth and --others");
+  }
+  if (arguments.task == "flow") return absl::OkStatus();
+  return absl::InvalidArgumentError("--pairs-list is for --task flow");
+}
+
+absl::StatusOr<EvaluatedPairs> EvaluatePairs(const EvaluateFlowArguments& arguments,
+                                             const ListedPairs& pairs) {
+  EvaluatedPairs evaluated{.name = pairs.name, .options = arguments.options, .evaluation = {}};
+  MILLRACE_ASSIGN_OR_RETURN(
+      pipeline::ClipSource clip,
+      pipeline::ImageFolder({.pictures = pairs.pictures,
+                             .truth = pairs.truth,
+                             .width = pairs.size.width,
+                             .height = pairs.size.height,
+                             .frames_per_second = arguments.frames_per_second}));
+  evaluated.options.clips = {FirstPairs(std::move(clip), arguments.pairs)};
+  MILLRACE_ASSIGN_OR_RETURN(evaluated.evaluation, pipeline::EvaluateFlow(evaluated.options));
+  return evaluated;
+}
+
+absl::Status RunList(EvaluateFlowArguments& arguments, const std::string& command) {
+  arguments.no_frozen = true;  // Pairs are too short for it.
+  arguments.no_plots = true;
+  MILLRACE_RETURN_IF_ERROR(CheckList(arguments));
+  MILLRACE_RETURN_IF_ERROR(PrepareRuns(arguments));
+  MILLRACE_ASSIGN_OR_RETURN(const PictureSize size, SizeOf(arguments.size));
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<ListedPairs> list,
+                            ReadPairsList(arguments.pairs_list, size));
+  ProgressBar bar(std::cerr, ProgressBar::OnStandardError("lines"));
+  std::vector<EvaluatedPairs> all;
+  for (const ListedPairs& pairs : list) {
+    MILLRACE_ASSIGN_OR_RETURN(all.emplace_back(), EvaluatePairs(arguments, pairs));
+    bar.Show(static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(list.size()));
+  }
+  bar.Finish();
+  const std::string table = PairsTable(all);
+  std::cout << table << std::flush;
+  if (arguments.out.empty()) return absl::OkStatus();
+  MILLRACE_RETURN_IF_ERROR(
+      WriteFileAtomically(arguments.out + "/evaluation.json", PairsJson(all, command)));
+  return WriteFileAtomically(arguments.out + "/tables.txt", table);
+}
+
+absl::Status CheckInput(const EvaluateFlowArguments& arguments) {
+  if (arguments.input.empty() != arguments.pairs_list.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      arguments.input.empty()
+          ? "name an input: generated, a video file, a folder of pictures, or --pairs-list FILE"
+          : "an input and --pairs-list exclude each other: leave one of the two out");
+}
+
 absl::Status Run(EvaluateFlowArguments& arguments, const std::string& command) {
+  MILLRACE_RETURN_IF_ERROR(CheckInput(arguments));
+  if (!arguments.pairs_list.empty()) return RunList(arguments, command);
   MILLRACE_RETURN_IF_ERROR(Prepare(arguments));
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::FlowEvaluation evaluation, Evaluate(arguments.options));
   const std::string tables = EvaluationTables(evaluation);

@@ -12,8 +12,10 @@ namespace millrace::service {
 
 /// The command line's values.
 struct EvaluateFlowArguments {
-  /// `generated`, a video file, or a folder of pictures.
+  /// `generated`, a video file, or a folder of pictures. Empty with `pairs_list`.
   std::string input;
+  /// A file (pairs_list.h).
+  std::string pairs_list = {};
   /// `flow` or `next_frame`.
   std::string task = "flow";
   /// Empty: the task's default references.
@@ -21,6 +23,7 @@ struct EvaluateFlowArguments {
   std::vector<std::string> others;
   std::string truth;
   std::string hidden;
+  bool pseudo_truth = false;
   std::string size = "192x144";
   double frames_per_second = 25;
   /// 0: all pairs; 2,000 of the generated stream.

@@ -15,66 +15,75 @@ namespace {
 using nlohmann::json;
 using pipeline::FlowEvaluation;
 
-json ScoresJson(const pipeline::StreamScores& scores) {
-  json figures = {{"pairs", scores.loss.predictions}};
-  for (const EvaluationMetric& metric : EvaluationMetrics()) {
-    const std::optional<double> value = metric.of(scores);
-    if (value) figures[std::string(metric.name)] = *value;
+// Makes the JSON of one evaluation's parts.
+class Writer {
+ public:
+  explicit Writer(const FlowEvaluation& evaluation) : evaluation_(evaluation) {}
+
+  json ScoresJson(const pipeline::StreamScores& scores) const {
+    json figures = {{"pairs", scores.loss.predictions}};
+    for (const EvaluationMetric& metric : EvaluationMetrics()) {
+      const std::optional<double> value = metric.of(scores);
+      const std::string name = PseudoMark(metric, evaluation_, '_') + std::string(metric.name);
+      if (value) figures[name] = *value;
+    }
+    return figures;
   }
-  return figures;
-}
 
-json StreamJson(const pipeline::ScoredStream& stream) {
-  json windows = json::array();
-  for (const pipeline::WindowScores& window : stream.windows) {
-    json figures = ScoresJson(window.scores);
-    figures["start_s"] = std::chrono::duration<double>(window.start).count();
-    figures["loss_p10"] = window.scores.loss.loss_p10;
-    figures["loss_p90"] = window.scores.loss.loss_p90;
-    windows.push_back(std::move(figures));
+  json StreamJson(const pipeline::ScoredStream& stream) const {
+    json windows = json::array();
+    for (const pipeline::WindowScores& window : stream.windows) {
+      json figures = ScoresJson(window.scores);
+      figures["start_s"] = std::chrono::duration<double>(window.start).count();
+      figures["loss_p10"] = window.scores.loss.loss_p10;
+      figures["loss_p90"] = window.scores.loss.loss_p90;
+      windows.push_back(std::move(figures));
+    }
+    return {{"whole", ScoresJson(stream.whole)}, {"windows", std::move(windows)}};
   }
-  return {{"whole", ScoresJson(stream.whole)}, {"windows", std::move(windows)}};
-}
 
-json FrozenJson(const pipeline::FlowRunResult::Frozen& test) {
-  json figures = ScoresJson(test.scores);
-  figures["on"] = test.name;
-  if (test.initial) figures["initial"] = ScoresJson(*test.initial);
-  if (test.right_after) figures["right_after"] = ScoresJson(*test.right_after);
-  if (const auto forgetting = pipeline::Forgetting(test)) figures["forgetting"] = *forgetting;
-  if (const auto transfer = pipeline::Transfer(test)) figures["transfer"] = *transfer;
-  return figures;
-}
-
-json RunJson(const FlowEvaluation::Run& run) {
-  const pipeline::FlowRunResult& result = run.result;
-  json frozen = json::array();
-  for (const auto& test : result.frozen) frozen.push_back(FrozenJson(test));
-  json described = {{"network", run.name.network},
-                    {"schedule", run.name.schedule},
-                    {"stages", run.name.stages},
-                    {"seed", run.name.seed},
-                    {"cuts", run.cuts},
-                    {"pairs", result.pairs},
-                    {"dropped", result.dropped},
-                    {"updates", result.updates},
-                    {"roll_backs", result.learning.roll_backs},
-                    {"drifts", result.learning.drifts},
-                    {"model", StreamJson(result.model)},
-                    {"frozen", std::move(frozen)}};
-  if (run.name.camera_rate > 0) {
-    described["camera_rate"] = run.name.camera_rate;
-    described["step_ms"] = run.step_ms;
+  json FrozenJson(const pipeline::FlowRunResult::Frozen& test) const {
+    json figures = ScoresJson(test.scores);
+    figures["on"] = test.name;
+    if (test.initial) figures["initial"] = ScoresJson(*test.initial);
+    if (test.right_after) figures["right_after"] = ScoresJson(*test.right_after);
+    if (const auto forgetting = pipeline::Forgetting(test)) figures["forgetting"] = *forgetting;
+    if (const auto transfer = pipeline::Transfer(test)) figures["transfer"] = *transfer;
+    return figures;
   }
-  if (run.switch_at) described["switch_at"] = *run.switch_at;
-  if (result.streaming) described["streaming"] = StreamJson(*result.streaming);
-  return described;
-}
 
-}  // namespace
+  json RunJson(const FlowEvaluation::Run& run) const {
+    const pipeline::FlowRunResult& result = run.result;
+    json frozen = json::array();
+    for (const auto& test : result.frozen) frozen.push_back(FrozenJson(test));
+    json described = {{"network", run.name.network},
+                      {"schedule", run.name.schedule},
+                      {"stages", run.name.stages},
+                      {"seed", run.name.seed},
+                      {"cuts", run.cuts},
+                      {"pairs", result.pairs},
+                      {"dropped", result.dropped},
+                      {"updates", result.updates},
+                      {"roll_backs", result.learning.roll_backs},
+                      {"drifts", result.learning.drifts},
+                      {"model", StreamJson(result.model)},
+                      {"frozen", std::move(frozen)}};
+    if (run.name.camera_rate > 0) {
+      described["camera_rate"] = run.name.camera_rate;
+      described["step_ms"] = run.step_ms;
+    }
+    if (run.switch_at) described["switch_at"] = *run.switch_at;
+    if (result.streaming) described["streaming"] = StreamJson(*result.streaming);
+    return described;
+  }
 
-std::string EvaluationJson(const pipeline::FlowEvaluationOptions& options,
-                           const FlowEvaluation& evaluation, const std::string& command) {
+ private:
+  const FlowEvaluation& evaluation_;
+};
+
+json EvaluationOf(const pipeline::FlowEvaluationOptions& options, const FlowEvaluation& evaluation,
+                  const std::string& command) {
+  const Writer writer(evaluation);
   json clips = json::array();
   for (std::size_t i = 0; i < options.clips.size(); ++i) {
     const pipeline::ClipSource& clip = options.clips[i];
@@ -85,30 +94,49 @@ std::string EvaluationJson(const pipeline::FlowEvaluationOptions& options,
   }
   json references = json::array();
   for (const FlowEvaluation::Reference& reference : evaluation.references) {
-    json described = StreamJson(reference.scores);
+    json described = writer.StreamJson(reference.scores);
     described["name"] = reference.name;
     described["clip"] = options.clips[reference.clip].name;
     references.push_back(std::move(described));
   }
   json runs = json::array();
   for (const FlowEvaluation::Run& run : evaluation.runs) {
-    runs.push_back(RunJson(run));
+    runs.push_back(writer.RunJson(run));
     runs.back()["smoothness"] =
         options.smoothness.value_or(pipeline::UsualSmoothness(run.name.network));
   }
-  const json all = {
-      {"millrace", MILLRACE_VERSION},
-      {"command", command},
-      {"task", options.task.next_frame ? "next_frame" : "flow"},
-      {"learning_rate", options.learner.optimizer.learning_rate},
-      {"loss", pipeline::FlowLossNames()[static_cast<std::size_t>(options.task.loss.kind)]},
-      {"weights", options.weights},
-      {"window_s", std::chrono::duration<double>(options.window).count()},
-      {"clips", std::move(clips)},
-      {"references", std::move(references)},
-      {"runs", std::move(runs)}};
-  // File names may be invalid UTF-8.
+  return {{"millrace", MILLRACE_VERSION},
+          {"command", command},
+          {"task", options.task.next_frame ? "next_frame" : "flow"},
+          {"learning_rate", options.learner.optimizer.learning_rate},
+          {"loss", pipeline::FlowLossNames()[static_cast<std::size_t>(options.task.loss.kind)]},
+          {"weights", options.weights},
+          {"truth", evaluation.pseudo_truth ? "pseudo" : "exact"},
+          {"window_s", std::chrono::duration<double>(options.window).count()},
+          {"clips", std::move(clips)},
+          {"references", std::move(references)},
+          {"runs", std::move(runs)}};
+}
+
+// File names may be invalid UTF-8.
+std::string TextOf(const json& all) {
   return all.dump(2, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string EvaluationJson(const pipeline::FlowEvaluationOptions& options,
+                           const FlowEvaluation& evaluation, const std::string& command) {
+  return TextOf(EvaluationOf(options, evaluation, command));
+}
+
+std::string PairsJson(const std::vector<EvaluatedPairs>& all, const std::string& command) {
+  json list = json::array();
+  for (const EvaluatedPairs& pairs : all) {
+    list.push_back(EvaluationOf(pairs.options, pairs.evaluation, command));
+    list.back()["name"] = pairs.name;
+  }
+  return TextOf(list);
 }
 
 }  // namespace millrace::service

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "pipeline/comparison/flow_evaluation.h"
+#include "service/commands/evaluate/evaluation_table.h"
 
 namespace millrace::service {
 
@@ -11,5 +13,9 @@ namespace millrace::service {
 [[nodiscard]] std::string EvaluationJson(const pipeline::FlowEvaluationOptions& options,
                                          const pipeline::FlowEvaluation& evaluation,
                                          const std::string& command);
+
+/// An array of them, each with its `name`.
+[[nodiscard]] std::string PairsJson(const std::vector<EvaluatedPairs>& all,
+                                    const std::string& command);
 
 }  // namespace millrace::service

@@ -37,22 +37,25 @@ constexpr EvaluationMetric kMetrics[] = {
     {"gain", "gain", "gain (1: as good as DIS)",
      [](const StreamScores& s) { return s.loss.gain(); }},
     {"learned_share", "learned", "share of the frames learned from", LearnedOf},
-    {"epe", "EPE px", "end-point error (px)", MeanBy<&Scores::error>},
+    {"epe", "EPE px", "end-point error (px)", MeanBy<&Scores::error>, true},
     {"epe_visible", "visible", "end-point error of visible pixels (px)",
-     MeanBy<&Scores::error_visible>},
-    {"epe_hidden", "hidden", "end-point error of hidden pixels (px)",
-     MeanBy<&Scores::error_hidden>},
-    {"epe_under_1_px", "<1 px", "end-point error, motion under 1 px", MeanBy<&Scores::error_slow>},
+     MeanBy<&Scores::error_visible>, true},
+    {"epe_hidden", "hidden", "end-point error of hidden pixels (px)", MeanBy<&Scores::error_hidden>,
+     true},
+    {"epe_under_1_px", "<1 px", "end-point error, motion under 1 px", MeanBy<&Scores::error_slow>,
+     true},
     {"epe_1_to_10_px", "1-10 px", "end-point error, motion of 1 to 10 px",
-     MeanBy<&Scores::error_medium>},
-    {"epe_over_10_px", ">10 px", "end-point error, motion over 10 px", MeanBy<&Scores::error_fast>},
-    {"fl", "Fl", "share of outliers (Fl)", MeanBy<&Scores::outlier>},
-    {"angular_error_degrees", "angle", "angular error (degrees)", MeanBy<&Scores::angle>},
+     MeanBy<&Scores::error_medium>, true},
+    {"epe_over_10_px", ">10 px", "end-point error, motion over 10 px", MeanBy<&Scores::error_fast>,
+     true},
+    {"fl", "Fl", "share of outliers (Fl)", MeanBy<&Scores::outlier>, true},
+    {"angular_error_degrees", "angle", "angular error (degrees)", MeanBy<&Scores::angle>, true},
     {"ause", "AUSE", "sparsification error of the uncertainty (0: ideal, 1: random)",
-     MeanBy<&Scores::ause>},
+     MeanBy<&Scores::ause>, true},
     {"uncertainty", "expected", "expected end-point error, the uncertainty (px)",
      MeanBy<&Scores::uncertainty>},
-    {"motion_f1", "F1", "Motion-F1", [](const StreamScores& s) { return s.flow.motion.f1(); }},
+    {"motion_f1", "F1", "Motion-F1", [](const StreamScores& s) { return s.flow.motion.f1(); },
+     true},
     {"reconstructed_0_05", "rec .05", "reconstruction accuracy within 0.05",
      MeanBy<&Scores::reconstructed>},
     {"reconstructed_0_025", "rec .025", "reconstruction accuracy within 0.025",
@@ -62,6 +65,12 @@ constexpr EvaluationMetric kMetrics[] = {
 }  // namespace
 
 std::span<const EvaluationMetric> EvaluationMetrics() { return kMetrics; }
+
+std::string PseudoMark(const EvaluationMetric& metric, const pipeline::FlowEvaluation& evaluation,
+                       char separator) {
+  if (!metric.of_truth || !evaluation.pseudo_truth) return "";
+  return std::string("pseudo") + separator;
+}
 
 const EvaluationMetric& EvaluationMetricNamed(std::string_view name) {
   const auto* const found =

@@ -20,7 +20,13 @@ struct EvaluationMetric {
   std::string_view axis;
   /// Returns nullopt if the value is unknown.
   std::optional<double> (*of)(const pipeline::StreamScores&);
+  /// Whether it compares with the true motion.
+  bool of_truth = false;
 };
+
+/// "pseudo" before names of metrics that compare with pseudo-truth, else "". `separator` follows.
+[[nodiscard]] std::string PseudoMark(const EvaluationMetric& metric,
+                                     const pipeline::FlowEvaluation& evaluation, char separator);
 
 /// All metrics, with unique names.
 [[nodiscard]] std::span<const EvaluationMetric> EvaluationMetrics();

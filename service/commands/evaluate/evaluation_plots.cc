@@ -139,7 +139,7 @@ std::vector<EvaluationPlot> EvaluationPlots(const FlowEvaluation& evaluation) {
   const bool rates = CountRates(evaluation) > 1;
   for (const std::string_view name : {"loss_ratio", "epe"}) {
     const EvaluationMetric& metric = EvaluationMetricNamed(name);
-    const std::string y(metric.axis);
+    const std::string y = PseudoMark(metric, evaluation, ' ') + std::string(metric.axis);
     std::optional<EvaluationPlot> plot =
         PlotOf(std::string(name), {.x = "stream time (s)", .y = y}, OverTime(evaluation, metric));
     if (plot) plots.push_back(*std::move(plot));

@@ -1,5 +1,6 @@
 #include "service/commands/evaluate/evaluation_table.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -64,7 +65,15 @@ bool IsKnown(const std::vector<Row>& rows, const EvaluationMetric& metric) {
   return false;
 }
 
-std::string TableOf(std::string_view title, const std::vector<Row>& rows, bool with_dropped) {
+// Makes tables of one evaluation's scores.
+struct TableMaker {
+  const FlowEvaluation& evaluation;
+  bool with_dropped = false;
+
+  [[nodiscard]] std::string Make(std::string_view title, const std::vector<Row>& rows) const;
+};
+
+std::string TableMaker::Make(std::string_view title, const std::vector<Row>& rows) const {
   if (rows.empty()) return "";
   std::vector<const EvaluationMetric*> columns;
   std::vector<std::string> heads = {""};
@@ -73,7 +82,7 @@ std::string TableOf(std::string_view title, const std::vector<Row>& rows, bool w
     const EvaluationMetric& metric = EvaluationMetricNamed(name);
     if (!IsKnown(rows, metric)) continue;
     columns.push_back(&metric);
-    heads.emplace_back(metric.head);
+    heads.push_back(PseudoMark(metric, evaluation, ' ') + std::string(metric.head));
   }
   TextTable table(heads);
   for (const Row& row : rows) {
@@ -130,11 +139,10 @@ std::string FrozenTables(const std::vector<EvaluationGroup>& groups, const FlowE
     const std::string what = name == "first" || name == "last"
                                  ? absl::StrCat("the ", name, " window")
                                  : absl::StrCat("the first window of ", name);
-    text += TableOf(
-        absl::StrCat("At the end, no longer learning, on ", what),
-        RowsOf(groups,
-               [i](const FlowEvaluation::Run& run) { return &run.result.frozen[i].scores; }),
-        /*with_dropped=*/false);
+    text += TableMaker{all}.Make(absl::StrCat("At the end, no longer learning, on ", what),
+                                 RowsOf(groups, [i](const FlowEvaluation::Run& run) {
+                                   return &run.result.frozen[i].scores;
+                                 }));
   }
   return text;
 }
@@ -184,6 +192,60 @@ std::string RetentionTable(const std::vector<EvaluationGroup>& groups) {
       table.Text(), "\n");
 }
 
+constexpr char kOfDis[] = "of dis";
+
+// The end-point errors of one evaluation, as cells of a line.
+struct PairsErrors {
+  explicit PairsErrors(const FlowEvaluation& evaluation) {
+    const std::vector<Row> references = References(evaluation);
+    std::optional<double> of_dis;
+    for (const Row& row : references) {
+      if (row.name == "dis") of_dis = ErrorOf(row);
+    }
+    for (const Row& row : RowsOf(GroupsOf(evaluation), [](const FlowEvaluation::Run& run) {
+           return &run.result.model.whole;
+         })) {
+      Add(row);
+      if (!of_dis) continue;
+      shares.push_back(ErrorOf(row) / *of_dis);
+      heads.emplace_back(kOfDis);
+      cells.push_back(absl::StrFormat("%.2f", shares.back()));
+    }
+    for (const Row& row : references) Add(row);
+  }
+
+  std::vector<std::string> heads;
+  std::vector<std::string> cells;
+  /// Of each learner: its error over that of DIS. Empty without DIS.
+  std::vector<double> shares;
+
+ private:
+  static double ErrorOf(const Row& row) {
+    std::vector<double> values;
+    for (const StreamScores* scores : row.scores) {
+      values.push_back(scores->flow.error.mean().value_or(0));
+    }
+    return MeanOf(values).mean;
+  }
+
+  void Add(const Row& row) {
+    heads.push_back(row.name);
+    cells.push_back(SpreadText(row.scores, EvaluationMetricNamed("epe")));
+  }
+};
+
+// A last line, with a figure of all lines under each "of dis".
+std::vector<std::string> SharesLine(const std::string& name, const std::vector<std::string>& heads,
+                                    const std::vector<std::vector<double>>& shares,
+                                    double (*of)(const std::vector<double>&)) {
+  std::vector<std::string> cells = {name};
+  std::size_t learner = 0;
+  for (std::size_t i = 1; i < heads.size(); ++i) {
+    cells.push_back(heads[i] == kOfDis ? absl::StrFormat("%.2f", of(shares[learner++])) : "");
+  }
+  return cells;
+}
+
 }  // namespace
 
 std::string EvaluationTables(const pipeline::FlowEvaluation& evaluation) {
@@ -193,20 +255,46 @@ std::string EvaluationTables(const pipeline::FlowEvaluation& evaluation) {
       RowsOf(groups, [](const FlowEvaluation::Run& run) { return &run.result.model.whole; });
   const std::vector<Row> references = References(evaluation);
   rows.insert(rows.end(), references.begin(), references.end());
-  std::string text = TableOf(
+  const TableMaker table{evaluation, camera};
+  std::string text = table.Make(
       evaluation.next_frame
           ? "While it learns: each picture as the two before foretold it, before learning "
             "from it"
           : "While it learns: each pair by its own prediction, made before learning from it",
-      rows, camera);
+      rows);
   const auto streaming = [](const FlowEvaluation::Run& run) {
     return run.result.streaming ? &run.result.streaming->whole : nullptr;
   };
-  text += TableOf("At every instant: each pair by the newest prediction that was there",
-                  RowsOf(groups, streaming), camera);
+  text += table.Make("At every instant: each pair by the newest prediction that was there",
+                     RowsOf(groups, streaming));
   text += FrozenTables(groups, evaluation);
   text += RetentionTable(groups);
   return text;
+}
+
+std::string PairsTable(const std::vector<EvaluatedPairs>& all) {
+  std::vector<std::string> heads = {""};
+  std::vector<std::vector<double>> shares;  // Of each learner, by lines.
+  std::vector<std::vector<std::string>> lines;
+  for (const EvaluatedPairs& pairs : all) {
+    const PairsErrors errors(pairs.evaluation);
+    if (lines.empty()) heads.insert(heads.end(), errors.heads.begin(), errors.heads.end());
+    shares.resize(errors.shares.size());
+    for (std::size_t i = 0; i < shares.size(); ++i) shares[i].push_back(errors.shares[i]);
+    lines.push_back({pairs.name});
+    lines.back().insert(lines.back().end(), errors.cells.begin(), errors.cells.end());
+  }
+  TextTable table(heads);
+  for (std::vector<std::string>& line : lines) table.Add(std::move(line));
+  if (!shares.empty()) {
+    table.Add(SharesLine("mean", heads, shares,
+                         [](const std::vector<double>& of) { return MeanOf(of).mean; }));
+    table.Add(SharesLine("largest", heads, shares, [](const std::vector<double>& of) {
+      return *std::max_element(of.begin(), of.end());
+    }));
+  }
+  return absl::StrCat("End-point error in pixels of the truth, before learning from a pair\n\n",
+                      table.Text());
 }
 
 }  // namespace millrace::service

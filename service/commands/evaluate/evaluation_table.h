@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "pipeline/comparison/flow_evaluation.h"
 
@@ -11,5 +12,16 @@ namespace millrace::service {
 /// tables follow if there are values: the quality that clients saw at each instant, and the quality
 /// of the frozen model. Unknown metrics are left out.
 [[nodiscard]] std::string EvaluationTables(const pipeline::FlowEvaluation& evaluation);
+
+/// The evaluation of one line of a list of pairs.
+struct EvaluatedPairs {
+  std::string name;
+  pipeline::FlowEvaluationOptions options;
+  pipeline::FlowEvaluation evaluation;
+};
+
+/// One row for each line: the end-point error of each learner and reference and, if `dis` is among
+/// the references, each learner's share of its error. The mean and the largest share end it.
+[[nodiscard]] std::string PairsTable(const std::vector<EvaluatedPairs>& all);
 
 }  // namespace millrace::service

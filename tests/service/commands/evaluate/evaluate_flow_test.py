@@ -120,6 +120,45 @@ class EvaluateTest(unittest.TestCase):
         self.assertEqual(report["clips"][0]["pairs"], 4)
         self.assertAlmostEqual(report["references"][0]["whole"]["epe"], 2)
 
+    def test_a_list_of_pairs_is_evaluated_line_by_line(self):
+        self.stream()
+        listed = self.folder / "pairs.txt"
+        listed.write_text("# two\npictures truth\n\"pictures\" truth 96x64\n")
+        out = self.folder / "out"
+        result = self.evaluate("--pairs-list", listed, *TINY, "--references", "none,dis", "--pairs", 2, "--out", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for line in (r"pictures 64x64 +\d", r"pictures 96x64 +\d", r"largest +\d", "of dis"):
+            self.assertRegex(result.stdout, line)
+        self.assertEqual((out / "tables.txt").read_text(), result.stdout)
+        one, other = json.loads((out / "evaluation.json").read_text())
+        self.assertEqual((one["name"], other["name"]), ("pictures 64x64", "pictures 96x64"))
+        self.assertEqual(other["clips"][0]["width"], 96)
+        self.assertAlmostEqual(one["references"][0]["whole"]["epe"], 2)
+
+    def test_pseudo_truth_is_called_so(self):
+        pictures, truth = self.stream()
+        result = self.evaluate(pictures, "--pseudo-truth", *TINY, "--references", "none", "--no-frozen")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"\bpseudo EPE px\b")
+        self.assertNotIn("  EPE px", result.stdout)
+        self.assert_refused("generated", "--pseudo-truth", says=["--pseudo-truth", "leave it out"])
+        self.assert_refused(pictures, "--truth", truth, "--pseudo-truth", says=["--pseudo-truth", "leave it out"])
+        self.assert_refused(pictures, "--task", "next_frame", "--pseudo-truth", says=["--task next_frame"])
+
+    def test_a_list_of_pairs_that_is_none_is_refused(self):
+        self.stream()
+        listed = self.folder / "pairs.txt"
+        listed.write_text("pictures truth 64x64\npictures\n")
+        self.assert_refused("--pairs-list", listed, says=[f"{listed}:2", "PICTURES TRUTH"])
+        self.assert_refused("--pairs-list", self.folder / "nowhere", says=["nowhere", "No such file"])
+        listed.write_text("pictures nowhere\n")
+        self.assert_refused("--pairs-list", listed, *TINY, says=["nowhere"])
+        listed.write_text("pictures truth\n")
+        self.assert_refused("generated", "--pairs-list", listed, says=["leave one of the two out"])
+        for option in (("--truth", "t"), ("--hidden", "h"), ("--others", "generated"), ("--pseudo-truth",)):
+            self.assert_refused("--pairs-list", listed, *option, says=["of its own", option[0]])
+        self.assert_refused("--pairs-list", listed, "--task", "next_frame", says=["--task flow"])
+
     def test_tables_alone_need_no_folder_and_no_truth(self):
         pictures, _ = self.stream()
         result = self.evaluate(pictures, *TINY, "--pairs", 2, "--no-frozen")

@@ -192,7 +192,8 @@ TEST(EvaluationReportTest, JsonHasEveryMetricOfEveryWindowByName) {
   for (const auto mean : {&pipeline::FlowScores::error_visible, &pipeline::FlowScores::error_hidden,
                           &pipeline::FlowScores::error_slow, &pipeline::FlowScores::error_medium,
                           &pipeline::FlowScores::error_fast, &pipeline::FlowScores::outlier,
-                          &pipeline::FlowScores::angle, &pipeline::FlowScores::reconstructed,
+                          &pipeline::FlowScores::angle, &pipeline::FlowScores::ause,
+                          &pipeline::FlowScores::uncertainty, &pipeline::FlowScores::reconstructed,
                           &pipeline::FlowScores::reconstructed_closely}) {
     (scores.flow.*mean).Add(0.75);
   }
@@ -243,6 +244,50 @@ TEST(EvaluationReportTest, JsonIsValidWhateverFilesAreNamedAndNumbersAre) {
   EXPECT_EQ(text.back(), '\n');
   const json all = json::parse(text);
   EXPECT_TRUE(all["runs"][0]["model"]["whole"]["loss"].is_null());
+}
+
+// Only figures against the truth are in doubt.
+TEST(EvaluationReportTest, ThePseudoStandsBesideEachFigureOfPseudoTruth) {
+  Made made = MadeEvaluation(1.5, {10, 20});
+  made.evaluation.pseudo_truth = true;
+  const std::string tables = EvaluationTables(made.evaluation);
+  EXPECT_THAT(tables, HasSubstr("pseudo EPE px"));
+  EXPECT_THAT(tables, Not(HasSubstr("  EPE px")));
+  EXPECT_THAT(tables, Not(HasSubstr("pseudo loss ratio")));
+  const json all = json::parse(EvaluationJson(made.options, made.evaluation, "millrace"));
+  EXPECT_EQ(all["truth"], "pseudo");
+  for (const json& scores : {all["references"][0]["whole"], all["runs"][0]["model"]["windows"][1],
+                             all["runs"][0]["frozen"][0]["initial"]}) {
+    EXPECT_EQ(scores["pseudo_epe"], 1.5);
+    EXPECT_FALSE(scores.contains("epe"));
+    EXPECT_TRUE(scores.contains("loss_ratio"));
+  }
+  for (const EvaluationPlot& plot : EvaluationPlots(made.evaluation)) {
+    const bool of_error = plot.name.starts_with("epe");
+    EXPECT_EQ(plot.commands.find("pseudo end-point error") != std::string::npos, of_error);
+  }
+}
+
+TEST(EvaluationReportTest, AListOfPairsHasALineForEachAndWhatTheyAreOfDis) {
+  std::vector<EvaluatedPairs> all;
+  for (const double error : {1.0, 3.0}) {
+    Made made = MadeEvaluation(error);
+    made.evaluation.references.push_back({"dis", 0, StreamOf(0.5, 4 - error)});
+    all.push_back({"pair " + std::to_string(static_cast<int>(error)), made.options,
+                   std::move(made.evaluation)});
+  }
+  const std::string table = PairsTable(all);
+  EXPECT_THAT(table, testing::ContainsRegex("pair 1 +1\\.000 ±0\\.000 +0\\.33 "));
+  EXPECT_THAT(table, testing::ContainsRegex("pair 3 +3\\.000 ±0\\.000 +3\\.00 "));
+  EXPECT_THAT(table, testing::ContainsRegex("mean +1\\.67 +1\\.67"));
+  EXPECT_THAT(table, testing::ContainsRegex("largest +3\\.00 +3\\.00"));
+  const json list = json::parse(PairsJson(all, "millrace"));
+  EXPECT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[1]["name"], "pair 3");
+  EXPECT_EQ(list[1]["references"][0]["whole"]["epe"], 3);
+  all[0].evaluation.references.pop_back();
+  all[1].evaluation.references.pop_back();
+  EXPECT_THAT(PairsTable(all), Not(HasSubstr("largest"))) << "nothing to compare with";
 }
 
 std::vector<std::string> NamesOf(const std::vector<EvaluationPlot>& plots) {
