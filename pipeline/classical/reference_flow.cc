@@ -4,12 +4,12 @@
 #include <utility>
 
 #include <opencv2/core.hpp>
-#include <opencv2/imgproc.hpp>
 #include <opencv2/video/tracking.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "pipeline/classical/dis_flow.h"
+#include "pipeline/classical/grey_picture.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -35,19 +35,12 @@ class OpenCvFlow final : public ReferenceFlow {
   std::vector<float> Flow(std::span<const std::uint8_t> previous,
                           std::span<const std::uint8_t> current) override {
     cv::Mat flow;
-    method_->calc(Grey(previous), Grey(current), flow);
+    method_->calc(GreyPicture(previous, width_, height_), GreyPicture(current, width_, height_),
+                  flow);
     return {flow.ptr<float>(0), flow.ptr<float>(0) + flow.total() * 2};
   }
 
  private:
-  [[nodiscard]] cv::Mat Grey(std::span<const std::uint8_t> rgb) const {
-    // OpenCV requires writable bytes, but only reads them here.
-    const cv::Mat colours(height_, width_, CV_8UC3, const_cast<std::uint8_t*>(rgb.data()));
-    cv::Mat grey;
-    cv::cvtColor(colours, grey, cv::COLOR_RGB2GRAY);
-    return grey;
-  }
-
   const cv::Ptr<cv::DenseOpticalFlow> method_;
   const int width_;
   const int height_;

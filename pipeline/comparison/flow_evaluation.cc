@@ -14,6 +14,7 @@
 #include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/classical/reference_flow.h"
+#include "pipeline/comparison/pseudo_truth.h"
 #include "pipeline/evaluation/pictures.h"
 #include "pipeline/evaluation/retention.h"
 #include "pipeline/flow/flow_learner.h"
@@ -132,7 +133,10 @@ double ScoreReference(const ClipSource& source, const ClipPair& pair, ReferenceF
 class FlowEvaluating {
  public:
   explicit FlowEvaluating(const FlowEvaluationOptions& options)
-      : options_(options), progress_(options), reference_losses_(options.clips.size()) {
+      : options_(options),
+        clips_(options.clips),
+        progress_(options),
+        reference_losses_(options.clips.size()) {
     MILLRACE_CHECK(options.clips.size() == 1 || options.clips.size() == options.seeds.size());
   }
 
@@ -140,12 +144,13 @@ class FlowEvaluating {
     MILLRACE_RETURN_IF_ERROR(CheckTask(options_));
     MILLRACE_RETURN_IF_ERROR(CheckWeights(options_));
     evaluation_.next_frame = options_.task.next_frame;
-    evaluation_.pseudo_truth = options_.clips.front().pseudo_truth;
+    evaluation_.pseudo_truth = options_.pseudo_truth;
     MILLRACE_RETURN_IF_ERROR(CheckReferences());
     MILLRACE_RETURN_IF_ERROR(Plan());
     MILLRACE_RETURN_IF_ERROR(CountPairs());
+    if (options_.pseudo_truth) MILLRACE_RETURN_IF_ERROR(FindPseudoTruth());
     for (const std::string& name : options_.references) {
-      for (std::size_t clip = 0; clip < options_.clips.size(); ++clip) {
+      for (std::size_t clip = 0; clip < clips_.size(); ++clip) {
         MILLRACE_RETURN_IF_ERROR(Refer(name, clip));
       }
     }
@@ -155,7 +160,7 @@ class FlowEvaluating {
 
  private:
   [[nodiscard]] absl::Status CheckReferences() const {
-    const ClipSource& clip = options_.clips.front();
+    const ClipSource& clip = clips_.front();
     for (const std::string& name : options_.references) {
       MILLRACE_RETURN_IF_ERROR(MakeReferenceFlow(name, clip.width, clip.height).status());
     }
@@ -187,8 +192,8 @@ class FlowEvaluating {
     planned->task.loss.smoothness = options_.smoothness.value_or(UsualSmoothness(network));
     learner.schedule = schedule;
     learner.stages = stages;
-    learner.width = options_.clips.front().width;
-    learner.height = options_.clips.front().height;
+    learner.width = clips_.front().width;
+    learner.height = clips_.front().height;
     learner.weights = WeightsOf(0);
     const bool grouped = schedule == "one_f_one_b_star" && learner.request.period == 0;
     if (grouped) learner.request.period = kEachStageAGroup;
@@ -214,7 +219,7 @@ class FlowEvaluating {
     for (const double rate : options_.camera_rates.empty() ? no_camera : options_.camera_rates) {
       for (std::size_t i = 0; i < options_.seeds.size(); ++i) {
         runs_.push_back({.name = {network, schedule, stages, rate, options_.seeds[i]},
-                         .clip = options_.clips.size() > 1 ? i : 0,
+                         .clip = clips_.size() > 1 ? i : 0,
                          .weights = WeightsOf(i),
                          .network = planned});
       }
@@ -242,12 +247,13 @@ class FlowEvaluating {
   absl::Status CountPairs() {
     std::int64_t all = 0;
     std::vector<std::int64_t> learned;  // Of each clip.
-    for (const ClipSource& source : options_.clips) {
-      MILLRACE_ASSIGN_OR_RETURN(const std::int64_t pairs, PairsOf(source, options_.stop));
+    for (const ClipSource& source : clips_) {
+      MILLRACE_ASSIGN_OR_RETURN(const std::int64_t pairs, PairsOf(source));
       if (pairs == 0) return NoPairs(source);
       evaluation_.pairs.push_back(pairs);
       MILLRACE_ASSIGN_OR_RETURN(learned.emplace_back(), LearnedPairs(source, pairs));
-      all += pairs * static_cast<std::int64_t>(options_.references.size());
+      const std::size_t passes = options_.references.size() + (options_.pseudo_truth ? 1 : 0);
+      all += pairs * static_cast<std::int64_t>(passes);
     }
     for (const PlannedRun& run : runs_) all += learned[run.clip];
     progress_.Expect(all);
@@ -259,12 +265,33 @@ class FlowEvaluating {
                                                           std::int64_t pairs) const {
     if (!options_.frozen) return pairs;
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t first,
-                              PairsOf(FirstPart(source, options_.window), options_.stop));
+                              PairsOf(FirstPart(source, options_.window)));
     return first < pairs ? pairs + first : pairs;
   }
 
+  [[nodiscard]] absl::StatusOr<std::int64_t> PairsOf(const ClipSource& source) const {
+    MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
+    for (std::int64_t pairs = 0;; ++pairs) {
+      if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
+      MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
+      if (!pair) return pairs;
+    }
+  }
+
+  absl::Status FindPseudoTruth() {
+    for (std::size_t i = 0; i < clips_.size(); ++i) {
+      MILLRACE_RETURN_IF_ERROR(CheckPseudoTruthFits(clips_[i], evaluation_.pairs[i]));
+    }
+    for (ClipSource& clip : clips_) {
+      MILLRACE_ASSIGN_OR_RETURN(
+          clip, WithPseudoTruth(
+                    std::move(clip), [this] { progress_.PairDone(); }, options_.stop));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Refer(const std::string& name, std::size_t number) {
-    const ClipSource& source = options_.clips[number];
+    const ClipSource& source = clips_[number];
     MILLRACE_ASSIGN_OR_RETURN(const auto method,
                               MakeReferenceFlow(name, source.width, source.height));
     MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
@@ -325,7 +352,7 @@ class FlowEvaluating {
     learner.seed = planned.name.seed;
     learner.weights = planned.weights;
     learner.request.switch_at = SwitchAt(evaluation_.pairs[planned.clip]);
-    const ClipSource& clip = options_.clips[planned.clip];
+    const ClipSource& clip = clips_[planned.clip];
     FlowRunOptions run{.clip = clip,
                        .make =
                            [&](OnPrediction on_prediction) {
@@ -378,6 +405,7 @@ class FlowEvaluating {
   static constexpr std::string_view kGainReference = "dis";
 
   const FlowEvaluationOptions& options_;
+  std::vector<ClipSource> clips_;
   Progress progress_;
   std::vector<PlannedRun> runs_;
   std::vector<std::vector<double>> reference_losses_;  // Of each clip.

@@ -42,6 +42,8 @@ struct FlowEvaluationOptions {
   std::vector<ClipSource> clips;
   /// Other clips of the same size. The learned weights are tested on the first window of each.
   std::vector<ClipSource> others = {};
+  /// Finds the pseudo-truth of `clips` (pseudo_truth.h). REQUIRES: no `others`, which have none.
+  bool pseudo_truth = false;
   /// The options that FlowRunName and `weights` do not set. The size of its pictures is the clips'
   /// size.
   LearnerOptions learner = {};
@@ -103,7 +105,7 @@ struct FlowEvaluation {
 
   /// Whether the scores are those of the predicted next frame, instead of the flow.
   bool next_frame = false;
-  /// Whether the truth is pseudo-truth (ClipSource::pseudo_truth).
+  /// Whether the truth is pseudo-truth. Every figure against it must say so.
   bool pseudo_truth = false;
   /// The number of pairs read from each clip.
   std::vector<std::int64_t> pairs;

@@ -12,8 +12,10 @@
 #include <opencv2/imgproc.hpp>
 #include <opencv2/video/tracking.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "pipeline/classical/grey_picture.h"
 #include "pipeline/classical/reference_flow.h"
 
 namespace millrace::pipeline {
@@ -29,14 +31,6 @@ struct Found {
   std::vector<float> flow;
   std::vector<std::uint8_t> found;
 };
-
-cv::Mat Grey(std::span<const std::uint8_t> rgb, int width, int height) {
-  // OpenCV requires writable bytes, but only reads them here.
-  const cv::Mat colours(height, width, CV_8UC3, const_cast<std::uint8_t*>(rgb.data()));
-  cv::Mat grey;
-  cv::cvtColor(colours, grey, cv::COLOR_RGB2GRAY);
-  return grey;
-}
 
 /// Pyramidal Lucas-Kanade at every pixel.
 Found LucasKanade(const cv::Mat& from, const cv::Mat& to) {
@@ -59,44 +53,32 @@ Found LucasKanade(const cv::Mat& from, const cv::Mat& to) {
   return found;
 }
 
-/// The distance between a pixel and where the way there and back ends.
-class Return {
- public:
-  Return(const std::vector<float>& there, const std::vector<float>& back, int width, int height)
-      : there_(there), back_(back), width_(width), height_(height) {}
-
-  [[nodiscard]] float MissedBy(std::size_t pixel) const {
-    const float dx = there_[2 * pixel];
-    const float dy = there_[2 * pixel + 1];
-    const float x = static_cast<float>(pixel % width_) + dx;
-    const float y = static_cast<float>(pixel / width_) + dy;
-    const bool inside = x >= 0 && y >= 0 && x <= static_cast<float>(width_ - 1) &&
-                        y <= static_cast<float>(height_ - 1);
-    if (!inside) return std::numeric_limits<float>::infinity();  // Nothing there to come back from.
-    return std::hypot(dx + BackAt(x, y, 0), dy + BackAt(x, y, 1));
+/// How far from each pixel the way there and back ends. Very far if it leads out of the picture.
+std::vector<float> MissedBy(const std::vector<float>& there, const std::vector<float>& back,
+                            int width, int height) {
+  // OpenCV requires writable values, but only reads them here.
+  const cv::Mat forth(height, width, CV_32FC2, const_cast<float*>(there.data()));
+  const cv::Mat backward(height, width, CV_32FC2, const_cast<float*>(back.data()));
+  cv::Mat targets(height, width, CV_32FC2);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      targets.at<cv::Vec2f>(y, x) =
+          forth.at<cv::Vec2f>(y, x) + cv::Vec2f(static_cast<float>(x), static_cast<float>(y));
+    }
   }
-
- private:
-  // Bilinear.
-  [[nodiscard]] float BackAt(float x, float y, int side) const {
-    const int left = static_cast<int>(x);
-    const int top = static_cast<int>(y);
-    const int right = std::min(left + 1, width_ - 1);
-    const int low = std::min(top + 1, height_ - 1);
-    const auto at = [&](int u, int v) {
-      return back_[2 * (static_cast<std::size_t>(v) * width_ + u) + side];
-    };
-    const float share = x - static_cast<float>(left);
-    const float above = at(left, top) + share * (at(right, top) - at(left, top));
-    const float below = at(left, low) + share * (at(right, low) - at(left, low));
-    return above + (y - static_cast<float>(top)) * (below - above);
+  cv::Mat returned;
+  constexpr float kOutside = 1e9F;
+  cv::remap(backward, returned, targets, cv::noArray(), cv::INTER_LINEAR, cv::BORDER_CONSTANT,
+            cv::Scalar(kOutside, kOutside));
+  std::vector<float> missed;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const cv::Vec2f miss = forth.at<cv::Vec2f>(y, x) + returned.at<cv::Vec2f>(y, x);
+      missed.push_back(std::hypot(miss[0], miss[1]));
+    }
   }
-
-  const std::vector<float>& there_;
-  const std::vector<float>& back_;
-  int width_;
-  int height_;
-};
+  return missed;
+}
 
 /// A truth in little memory: the vectors in 256ths of a pixel.
 class PackedTruth {
@@ -138,7 +120,10 @@ class Reading final : public Clip {
 
   absl::StatusOr<std::optional<ClipPair>> Next() override {
     MILLRACE_ASSIGN_OR_RETURN(std::optional<ClipPair> pair, pictures_->Next());
-    if (pair && next_ < truths_->size()) pair->truth = (*truths_)[next_++].Unpack();
+    if (!pair) return pair;
+    // A clip that has grown meanwhile has no more truth.
+    pair->truth = next_ < truths_->size() ? (*truths_)[next_].Unpack() : nullptr;
+    ++next_;
     return pair;
   }
 
@@ -156,24 +141,33 @@ TrueFlow PseudoTruthOf(std::span<const std::uint8_t> previous,
   MILLRACE_CHECK(dis.ok());
   const std::vector<float> dense = (*dis)->Flow(previous, current);
   const std::vector<float> dense_back = (*dis)->Flow(current, previous);
-  const cv::Mat grey_before = Grey(previous, width, height);
-  const cv::Mat grey_now = Grey(current, width, height);
+  const cv::Mat grey_before = GreyPicture(previous, width, height);
+  const cv::Mat grey_now = GreyPicture(current, width, height);
   const Found local = LucasKanade(grey_before, grey_now);
   const Found local_back = LucasKanade(grey_now, grey_before);
-  const Return of_dense(dense, dense_back, width, height);
-  const Return of_local(local.flow, local_back.flow, width, height);
+  const std::vector<float> missed_dense = MissedBy(dense, dense_back, width, height);
+  const std::vector<float> missed_local = MissedBy(local.flow, local_back.flow, width, height);
   TrueFlow truth{.width = width, .height = height};
   for (std::size_t i = 0; i < local.found.size(); ++i) {
     const float dx = local.flow[2 * i];
     const float dy = local.flow[2 * i + 1];
     const bool agree = std::hypot(dense[2 * i] - dx, dense[2 * i + 1] - dy) < kAgreement;
-    const bool known = agree && local.found[i] != 0 && of_dense.MissedBy(i) < kAgreement &&
-                       of_local.MissedBy(i) < kAgreement;
+    const bool known = agree && local.found[i] != 0 && missed_dense[i] < kAgreement &&
+                       missed_local[i] < kAgreement;
     truth.known.push_back(known ? 1 : 0);
     truth.flow.push_back(known ? (dense[2 * i] + dx) / 2 : 0);
     truth.flow.push_back(known ? (dense[2 * i + 1] + dy) / 2 : 0);
   }
   return truth;
+}
+
+absl::Status CheckPseudoTruthFits(const ClipSource& source, std::int64_t pairs) {
+  constexpr std::int64_t kMostBytes = 4'000'000'000;
+  const std::int64_t each = std::int64_t{5} * source.width * source.height;
+  if (pairs <= kMostBytes / each) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the pseudo-truth of ", pairs, " pairs of ", source.width, "x", source.height, " takes ",
+      each * pairs / 1'000'000'000, " GB: evaluate ", kMostBytes / each, " pairs or fewer"));
 }
 
 absl::StatusOr<ClipSource> WithPseudoTruth(ClipSource source, const std::function<void()>& on_pair,
@@ -188,7 +182,6 @@ absl::StatusOr<ClipSource> WithPseudoTruth(ClipSource source, const std::functio
         PseudoTruthOf(*pair->previous, *pair->current, source.width, source.height));
     if (on_pair) on_pair();
   }
-  source.pseudo_truth = true;
   source.open = [open = std::move(source.open), truths]() -> absl::StatusOr<std::unique_ptr<Clip>> {
     MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<Clip> pictures, open());
     return std::make_unique<Reading>(std::move(pictures), truths);

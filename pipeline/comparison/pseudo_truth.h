@@ -24,9 +24,13 @@ namespace millrace::pipeline {
 [[nodiscard]] TrueFlow PseudoTruthOf(std::span<const std::uint8_t> previous,
                                      std::span<const std::uint8_t> current, int width, int height);
 
+/// Fails with INVALID_ARGUMENT if the pseudo-truth of `pairs` pairs takes more than four gigabytes.
+[[nodiscard]] absl::Status CheckPseudoTruthFits(const ClipSource& source, std::int64_t pairs);
+
 /// `source` with pseudo-truth, which replaces its own truth. Reads it once, and keeps five bytes
-/// for each pixel of each pair. Calls `on_pair` after each pair. Fails as the clip does, and with
-/// CANCELLED after a request to stop.
+/// for each pixel of each pair: vectors in 256ths of a pixel, longer ones than 127 pixels as
+/// unknown. Calls `on_pair` after each pair. Fails as the clip does, and with CANCELLED after a
+/// request to stop.
 [[nodiscard]] absl::StatusOr<ClipSource> WithPseudoTruth(ClipSource source,
                                                          const std::function<void()>& on_pair,
                                                          const std::stop_token& stop);

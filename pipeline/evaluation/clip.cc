@@ -82,15 +82,6 @@ absl::Status NoPairs(const ClipSource& source) {
       absl::StrCat(source.name, " has no pair of pictures: it needs two pictures at least"));
 }
 
-absl::StatusOr<std::int64_t> PairsOf(const ClipSource& source, const std::stop_token& stop) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
-  for (std::int64_t pairs = 0;; ++pairs) {
-    if (stop.stop_requested()) return absl::CancelledError("asked to end");
-    MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
-    if (!pair) return pairs;
-  }
-}
-
 ClipSource FirstPairs(ClipSource source, std::int64_t pairs) {
   if (pairs == 0) return source;
   source.open = [open = std::move(source.open), pairs]() -> absl::StatusOr<std::unique_ptr<Clip>> {

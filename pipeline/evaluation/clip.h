@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -69,17 +68,10 @@ struct ClipSource {
   std::function<absl::StatusOr<std::unique_ptr<Clip>>()> open;
   /// Whether each pair has the picture before.
   bool with_before = false;
-  /// Whether its truth is pseudo-truth (pseudo_truth.h). Every figure against it must say so.
-  bool pseudo_truth = false;
 };
 
 /// The error for a clip without pairs.
 [[nodiscard]] absl::Status NoPairs(const ClipSource& source);
-
-/// The number of pairs. Reads the clip through. Fails as it does, and with CANCELLED after a
-/// request to stop.
-[[nodiscard]] absl::StatusOr<std::int64_t> PairsOf(const ClipSource& source,
-                                                   const std::stop_token& stop);
 
 /// The first `pairs` pairs of `source`; 0: all.
 [[nodiscard]] ClipSource FirstPairs(ClipSource source, std::int64_t pairs);

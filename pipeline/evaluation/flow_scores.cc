@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/check.h"
+#include "pipeline/evaluation/ause.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -64,7 +65,9 @@ void ScoreUncertainty(const PairOfPictures& pair, std::span<const float> flow,
                       const TrueFlow& truth, const std::vector<double>& errors,
                       FlowScores& scores) {
   const std::vector<float> expected = FlowUncertainty(pair.Under(flow));
-  const float scale = static_cast<float>(truth.width) / static_cast<float>(pair.width());
+  // A vector's direction is unknown, so one scale serves both sides.
+  const float scale = std::sqrt(static_cast<float>(truth.width) * truth.height /
+                                (static_cast<float>(pair.width()) * pair.height()));
   std::vector<double> known_errors;
   std::vector<float> known;
   for (std::size_t i = 0; i < errors.size(); ++i) {
@@ -73,7 +76,7 @@ void ScoreUncertainty(const PairOfPictures& pair, std::span<const float> flow,
     known.push_back(scale * expected[NearestPixel(truth, pair, i)]);
     if (std::isfinite(known.back())) scores.uncertainty.Add(known.back());
   }
-  if (!known.empty()) scores.ause.Add(RelativeAuse(known_errors, known));
+  if (const auto ause = RelativeAuse(known_errors, known)) scores.ause.Add(*ause);
 }
 
 void ScoreTruth(const PairOfPictures& pair, std::span<const float> flow, const TrueFlow& truth,

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <limits>
 #include <numeric>
 
 #include "base/check.h"
+#include "pipeline/learner/bilinear.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -37,7 +37,7 @@ std::vector<double> Shares(int cells, int radius) {
 }
 
 /// The mean of `values` over the square of `radius` around each pixel, as far as it lies in the
-/// picture.
+/// picture. Running sums leave a rest of either sign where the true mean is 0.
 std::vector<double> BoxMean(const std::vector<double>& values, Size size, int radius) {
   const auto [width, height] = size;
   const std::vector<double> across = Shares(width, radius);
@@ -79,38 +79,32 @@ class Light {
   Light(std::span<const std::uint8_t> rgb, Size size) : rgb_(rgb), size_(size) {}
 
   /// REQUIRES: (x, y) is in the picture.
-  [[nodiscard]] double At(int x, int y) const {
+  [[nodiscard]] float At(int x, int y) const {
     return rgb_[(static_cast<std::size_t>(y) * size_.width + x) * 3 + 1];
   }
-  /// Bilinear; beyond the borders that of the border.
-  [[nodiscard]] double Between(double x, double y) const {
-    x = std::clamp(x, 0.0, static_cast<double>(size_.width - 1));
-    y = std::clamp(y, 0.0, static_cast<double>(size_.height - 1));
-    const int left = static_cast<int>(x);
-    const int top = static_cast<int>(y);
-    const int right = std::min(left + 1, size_.width - 1);
-    const int low_row = std::min(top + 1, size_.height - 1);
-    const double high = Mix(At(left, top), At(right, top), x - left);
-    const double low = Mix(At(left, low_row), At(right, low_row), x - left);
-    return Mix(high, low, y - top);
+  /// Beyond the borders that of the border.
+  [[nodiscard]] float Between(double x, double y) const {
+    return Bilinear(PlaceBetween(static_cast<float>(y), size_.height),
+                    PlaceBetween(static_cast<float>(x), size_.width),
+                    [this](int row, int column) { return At(column, row); });
   }
   /// The squared gradient, by central differences.
   [[nodiscard]] double Steepness(int x, int y) const {
-    const double across = At(std::min(x + 1, size_.width - 1), y) - At(std::max(x - 1, 0), y);
-    const double down = At(x, std::min(y + 1, size_.height - 1)) - At(x, std::max(y - 1, 0));
+    const float across = At(std::min(x + 1, size_.width - 1), y) - At(std::max(x - 1, 0), y);
+    const float down = At(x, std::min(y + 1, size_.height - 1)) - At(x, std::max(y - 1, 0));
     return (across * across + down * down) / 4;
   }
 
  private:
-  static double Mix(double a, double b, double share) { return a + share * (b - a); }
-
   std::span<const std::uint8_t> rgb_;
   Size size_;
 };
 
-/// The flow's two components apart, 0 where one of them is not finite.
+/// The flow's two components apart, 0 where one of them is not finite. A vector that is longer than
+/// the picture is cut: its square would swallow its neighbours in sums.
 struct Motion {
   explicit Motion(const FlowOverPictures& pictures) {
+    const auto most = static_cast<float>(pictures.width + pictures.height);
     const float sign = pictures.backward ? -1.0F : 1.0F;
     dx.reserve(pictures.flow.size() / 2);
     dy.reserve(pictures.flow.size() / 2);
@@ -118,8 +112,8 @@ struct Motion {
     for (std::size_t i = 0; i < pictures.flow.size(); i += 2) {
       const bool finite = std::isfinite(pictures.flow[i]) && std::isfinite(pictures.flow[i + 1]);
       known.push_back(finite);
-      dx.push_back(finite ? sign * pictures.flow[i] : 0);
-      dy.push_back(finite ? sign * pictures.flow[i + 1] : 0);
+      dx.push_back(finite ? std::clamp(sign * pictures.flow[i], -most, most) : 0);
+      dy.push_back(finite ? std::clamp(sign * pictures.flow[i + 1], -most, most) : 0);
     }
   }
 
@@ -145,29 +139,10 @@ std::vector<double> SquaredMisfit(const FlowOverPictures& pictures, const Motion
   }
   std::vector<double> misfit = BoxMean(differences, size, kPictureRadius);
   const std::vector<double> steepness = BoxMean(gradients, size, kPictureRadius);
-  for (i = 0; i < misfit.size(); ++i) misfit[i] /= steepness[i] + kNoise;
-  return misfit;
-}
-
-/// The area under the mean error of what remains while pixels are taken away, the first of `order`
-/// first.
-double AreaUnderRemaining(std::span<const double> errors, const std::vector<std::size_t>& order) {
-  double sum = 0;
-  double area = 0;
-  double remaining = 0;
-  for (auto pixel = order.rbegin(); pixel != order.rend(); ++pixel) {
-    sum += errors[*pixel];
-    area += sum / ++remaining;
+  for (i = 0; i < misfit.size(); ++i) {
+    misfit[i] = std::max(0.0, misfit[i]) / (std::max(0.0, steepness[i]) + kNoise);
   }
-  return area / remaining;
-}
-
-template <typename Value>
-std::vector<std::size_t> LargestFirst(std::span<const Value> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater<>(), [values](std::size_t i) { return values[i]; });
-  return order;
+  return misfit;
 }
 
 }  // namespace
@@ -189,16 +164,6 @@ std::vector<float> FlowUncertainty(const FlowOverPictures& pictures) {
         motion.known[i] ? static_cast<float>(expected) : std::numeric_limits<float>::infinity();
   }
   return uncertainty;
-}
-
-double RelativeAuse(std::span<const double> errors, std::span<const float> uncertainty) {
-  MILLRACE_CHECK(!errors.empty() && errors.size() == uncertainty.size());
-  // Pixels that are taken away at random leave the mean as it is.
-  const double random =
-      std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-  const double best = AreaUnderRemaining(errors, LargestFirst(errors));
-  if (random <= best) return 0;
-  return (AreaUnderRemaining(errors, LargestFirst(uncertainty)) - best) / (random - best);
 }
 
 }  // namespace millrace::pipeline

@@ -53,8 +53,9 @@ absl::StatusOr<EncodedPicture> EncodeNext(const Prediction& prediction) {
 }
 
 absl::StatusOr<EncodedPicture> EncodeUncertainty(const Prediction& prediction) {
+  if (prediction.model.flow == nullptr) return NoMotion();
   const auto flow = FlowOverPicturesOf(prediction);
-  if (!flow) return NoMotion();
+  if (!flow) return absl::NotFoundError("This prediction has no picture before it. Ask again.");
   std::vector<std::uint8_t> grey;
   for (const float pixels : pipeline::FlowUncertainty(*flow)) {
     const float share = std::min(pixels / kWhiteUncertainty, 1.0F);
@@ -135,13 +136,13 @@ absl::StatusOr<EncodedPicture> LivePagePictures::Encode(PictureKind kind, Entry&
 
 // In the colours of the model's flow, so that people can compare the two.
 absl::StatusOr<EncodedPicture> LivePagePictures::EncodeReference(Entry& entry) {
-  const std::optional<Comparison>& comparison = entry.prediction->comparison;
-  if (!comparison.has_value() || comparison->flow == nullptr) {
+  const auto& flow = entry.prediction->reference_flow;
+  if (flow == nullptr) {
     return absl::NotFoundError(
         "This stream is not compared with another method: set its scores.compare_with.");
   }
   MILLRACE_RETURN_IF_ERROR(Ensure(PictureKind::kFlow, entry));
-  return EncodeFlow(*entry.prediction, *comparison->flow,
+  return EncodeFlow(*entry.prediction, *flow,
                     entry.pictures[static_cast<int>(PictureKind::kFlow)]->scale);
 }
 

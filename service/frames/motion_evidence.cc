@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/check.h"
+#include "pipeline/learner/bilinear.h"
 
 namespace millrace::service {
 namespace {
@@ -31,16 +32,12 @@ class Lookup {
   /// The difference between the base at (x, y) and the target at (to_x, to_y): green, bilinear.
   /// REQUIRES: Holds(to_x, to_y).
   [[nodiscard]] double Difference(int x, int y, float to_x, float to_y) const {
-    const auto left = static_cast<int>(to_x);
-    const auto top = static_cast<int>(to_y);
-    const int right = std::min(left + 1, pictures_.width - 1);
-    const int low_row = std::min(top + 1, pictures_.height - 1);
-    const float right_share = to_x - static_cast<float>(left);
-    const float low_share = to_y - static_cast<float>(top);
-    const float high = Mix(Green(left, top), Green(right, top), right_share);
-    const float low = Mix(Green(left, low_row), Green(right, low_row), right_share);
+    const float target =
+        pipeline::Bilinear(pipeline::PlaceBetween(to_y, pictures_.height),
+                           pipeline::PlaceBetween(to_x, pictures_.width),
+                           [this](int row, int column) { return Green(column, row); });
     const float base = pictures_.base[At(x, y)];
-    return std::abs(base - Mix(high, low, low_share));
+    return std::abs(base - target);
   }
 
  private:
@@ -48,7 +45,6 @@ class Lookup {
     return (static_cast<std::size_t>(y) * pictures_.width + x) * 3 + 1;
   }
   [[nodiscard]] float Green(int x, int y) const { return pictures_.target[At(x, y)]; }
-  static float Mix(float a, float b, float share) { return a + share * (b - a); }
 
   const pipeline::FlowOverPictures& pictures_;
 };

@@ -19,8 +19,6 @@ struct Comparison {
   double loss = 0;
   double loss_no_motion = 0;
   double loss_reference = 0;
-  /// The reference's flow, as ModelPrediction::flow.
-  std::shared_ptr<const std::vector<float>> flow = nullptr;
 };
 
 /// Immutable once published; shared between the ring and its readers.
@@ -47,6 +45,8 @@ struct Prediction {
   std::string best_class_name = {};
   /// nullopt unless the stream has a comparison.
   std::optional<Comparison> comparison;
+  /// The flow of that method, as ModelPrediction::flow. Null without a comparison.
+  std::shared_ptr<const std::vector<float>> reference_flow = nullptr;
   /// The flow shows motion that the pictures do not show (motion_evidence.h).
   bool spurious_motion = false;
   /// The two newest pictures of the model's input. A task of labels uses only the second one. The

@@ -95,9 +95,9 @@ class CameraStream {
     std::size_t ring_capacity = 16;
     /// Checks whether the new learner may run here. Start() returns its error. May be empty.
     std::function<absl::Status(const pipeline::LearnerDescription&)> admit = {};
-    /// Compares a prediction with a method that does not learn. Called for each prediction, in
-    /// order, on a thread of the learner, which waits for it. May be empty.
-    std::function<Comparison(const Prediction&)> compare;
+    /// Compares a prediction with a method that does not learn, and adds the result. Called for
+    /// each prediction, in order, on a thread of the learner, which waits for it. May be empty.
+    std::function<void(Prediction&)> compare;
     /// Called with each new state of the current source or of the learner, and its cause. Calls
     /// come in order, from threads of the source, the learner or a client's call. It must return
     /// quickly and not call the stream. May be empty.

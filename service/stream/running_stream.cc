@@ -434,7 +434,7 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   PredictionContext context = ContextOf(model);
   Prediction described = PredictionOf(*std::move(in_flight), std::move(model), std::move(context),
                                       {.now = now, .next_number = source_->next_number()});
-  if (options_.compare) described.comparison = options_.compare(described);
+  if (options_.compare) options_.compare(described);
   auto prediction = std::make_shared<const Prediction>(std::move(described));
   stats_.RecordPrediction(*prediction, now);
   if (options_.observe) options_.observe(*prediction);

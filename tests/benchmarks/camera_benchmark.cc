@@ -319,6 +319,7 @@ bool NoneLosesFrames(const nlohmann::json& eight) {
 }  // namespace
 }  // namespace millrace::benchmarks
 
+// NOLINTNEXTLINE(bugprone-exception-escape): what this program throws should end it.
 int main(int argc, char** argv) {
   if (argc != 2) {
     std::cerr << "camera_benchmark JSON_FILE\n";

@@ -266,6 +266,7 @@ int Run(const char* json_file, nlohmann::json hand_overs) {
 }  // namespace
 }  // namespace millrace::benchmarks
 
+// NOLINTNEXTLINE(bugprone-exception-escape): what this program throws should end it.
 int main(int argc, char** argv) {
   if (argc != 2) {
     std::cerr << "isolation_benchmark JSON_FILE\n";

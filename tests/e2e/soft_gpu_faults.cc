@@ -18,7 +18,7 @@ void AwaitFaults(const sigset_t& faults) {
 
 // Runs before any other thread starts, so that all other threads block these two signals. The
 // waiting thread blocks all other signals.
-[[maybe_unused]] const bool waits = [] {
+[[maybe_unused]] const bool kWaits = [] {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

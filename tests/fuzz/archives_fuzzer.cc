@@ -59,7 +59,8 @@ void ReadConstants(const std::string& bytes) {
 
 // LibTorch loses some bytes of a zip that it refuses. And its errors find out where they were
 // thrown, which takes and frees many times the memory.
-extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char*
+__asan_default_options() {  // NOLINT(readability-identifier-naming,bugprone-*)
   return "detect_leaks=0:quarantine_size_mb=16";
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -81,6 +82,15 @@ class Writer {
   const FlowEvaluation& evaluation_;
 };
 
+// null: the true motion is unknown.
+json TruthOf(const FlowEvaluation& evaluation) {
+  if (evaluation.pseudo_truth) return "pseudo";
+  for (const FlowEvaluation::Run& run : evaluation.runs) {
+    if (run.result.model.whole.flow.error.count() > 0) return "exact";
+  }
+  return nullptr;
+}
+
 json EvaluationOf(const pipeline::FlowEvaluationOptions& options, const FlowEvaluation& evaluation,
                   const std::string& command) {
   const Writer writer(evaluation);
@@ -111,7 +121,7 @@ json EvaluationOf(const pipeline::FlowEvaluationOptions& options, const FlowEval
           {"learning_rate", options.learner.optimizer.learning_rate},
           {"loss", pipeline::FlowLossNames()[static_cast<std::size_t>(options.task.loss.kind)]},
           {"weights", options.weights},
-          {"truth", evaluation.pseudo_truth ? "pseudo" : "exact"},
+          {"truth", TruthOf(evaluation)},
           {"window_s", std::chrono::duration<double>(options.window).count()},
           {"clips", std::move(clips)},
           {"references", std::move(references)},
@@ -131,12 +141,13 @@ std::string EvaluationJson(const pipeline::FlowEvaluationOptions& options,
 }
 
 std::string PairsJson(const std::vector<EvaluatedPairs>& all, const std::string& command) {
-  json list = json::array();
+  json lines = json::array();
   for (const EvaluatedPairs& pairs : all) {
-    list.push_back(EvaluationOf(pairs.options, pairs.evaluation, command));
-    list.back()["name"] = pairs.name;
+    lines.push_back(EvaluationOf(pairs.options, pairs.evaluation, command));
+    lines.back()["name"] = pairs.name;
   }
-  return TextOf(list);
+  return TextOf(
+      {{"millrace", MILLRACE_VERSION}, {"command", command}, {"lines", std::move(lines)}});
 }
 
 }  // namespace millrace::service

@@ -14,7 +14,7 @@ namespace millrace::service {
                                          const pipeline::FlowEvaluation& evaluation,
                                          const std::string& command);
 
-/// An array of them, each with its `name`.
+/// The evaluations of all lines, as `lines`, each with its `name`.
 [[nodiscard]] std::string PairsJson(const std::vector<EvaluatedPairs>& all,
                                     const std::string& command);
 

@@ -52,14 +52,14 @@ constexpr EvaluationMetric kMetrics[] = {
     {"angular_error_degrees", "angle", "angular error (degrees)", MeanBy<&Scores::angle>, true},
     {"ause", "AUSE", "sparsification error of the uncertainty (0: ideal, 1: random)",
      MeanBy<&Scores::ause>, true},
-    {"uncertainty", "expected", "expected end-point error, the uncertainty (px)",
-     MeanBy<&Scores::uncertainty>},
+    {"uncertainty", "uncertainty", "expected end-point error (px)", MeanBy<&Scores::uncertainty>,
+     true},
     {"motion_f1", "F1", "Motion-F1", [](const StreamScores& s) { return s.flow.motion.f1(); },
      true},
     {"reconstructed_0_05", "rec .05", "reconstruction accuracy within 0.05",
-     MeanBy<&Scores::reconstructed>},
+     MeanBy<&Scores::reconstructed>, true},
     {"reconstructed_0_025", "rec .025", "reconstruction accuracy within 0.025",
-     MeanBy<&Scores::reconstructed_closely>},
+     MeanBy<&Scores::reconstructed_closely>, true},
 };
 
 }  // namespace

@@ -20,11 +20,11 @@ struct EvaluationMetric {
   std::string_view axis;
   /// Returns nullopt if the value is unknown.
   std::optional<double> (*of)(const pipeline::StreamScores&);
-  /// Whether it compares with the true motion.
+  /// Whether it depends on the true motion, if that is known.
   bool of_truth = false;
 };
 
-/// "pseudo" before names of metrics that compare with pseudo-truth, else "". `separator` follows.
+/// "pseudo" before names of metrics that depend on pseudo-truth, else "". `separator` follows.
 [[nodiscard]] std::string PseudoMark(const EvaluationMetric& metric,
                                      const pipeline::FlowEvaluation& evaluation, char separator);
 

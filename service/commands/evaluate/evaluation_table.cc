@@ -198,39 +198,43 @@ constexpr char kOfDis[] = "of dis";
 struct PairsErrors {
   explicit PairsErrors(const FlowEvaluation& evaluation) {
     const std::vector<Row> references = References(evaluation);
-    std::optional<double> of_dis;
-    for (const Row& row : references) {
-      if (row.name == "dis") of_dis = ErrorOf(row);
-    }
+    const auto dis = std::ranges::find(references, "dis", &Row::name);
     for (const Row& row : RowsOf(GroupsOf(evaluation), [](const FlowEvaluation::Run& run) {
            return &run.result.model.whole;
          })) {
       Add(row);
-      if (!of_dis) continue;
-      shares.push_back(ErrorOf(row) / *of_dis);
-      heads.emplace_back(kOfDis);
-      cells.push_back(absl::StrFormat("%.2f", shares.back()));
+      if (dis != references.end()) AddShare(ErrorOf(row), ErrorOf(*dis));
     }
     for (const Row& row : references) Add(row);
   }
 
   std::vector<std::string> heads;
   std::vector<std::string> cells;
-  /// Of each learner: its error over that of DIS. Empty without DIS.
-  std::vector<double> shares;
+  /// Of each learner: its error over that of DIS; nullopt if one of them is unknown or 0. Empty
+  /// without DIS.
+  std::vector<std::optional<double>> shares;
 
  private:
-  static double ErrorOf(const Row& row) {
+  // nullopt without truth.
+  static std::optional<double> ErrorOf(const Row& row) {
     std::vector<double> values;
     for (const StreamScores* scores : row.scores) {
-      values.push_back(scores->flow.error.mean().value_or(0));
+      if (const auto mean = scores->flow.error.mean()) values.push_back(*mean);
     }
+    if (values.empty()) return std::nullopt;
     return MeanOf(values).mean;
   }
 
   void Add(const Row& row) {
     heads.push_back(row.name);
     cells.push_back(SpreadText(row.scores, EvaluationMetricNamed("epe")));
+  }
+
+  void AddShare(std::optional<double> error, std::optional<double> of_dis) {
+    const bool known = error.has_value() && of_dis.value_or(0) > 0;
+    shares.push_back(known ? std::optional(*error / *of_dis) : std::nullopt);
+    heads.emplace_back(kOfDis);
+    cells.push_back(known ? absl::StrFormat("%.2f", *shares.back()) : "-");
   }
 };
 
@@ -241,7 +245,12 @@ std::vector<std::string> SharesLine(const std::string& name, const std::vector<s
   std::vector<std::string> cells = {name};
   std::size_t learner = 0;
   for (std::size_t i = 1; i < heads.size(); ++i) {
-    cells.push_back(heads[i] == kOfDis ? absl::StrFormat("%.2f", of(shares[learner++])) : "");
+    if (heads[i] != kOfDis) {
+      cells.emplace_back();
+      continue;
+    }
+    const std::vector<double>& values = shares[learner++];
+    cells.push_back(values.empty() ? "-" : absl::StrFormat("%.2f", of(values)));
   }
   return cells;
 }
@@ -280,7 +289,9 @@ std::string PairsTable(const std::vector<EvaluatedPairs>& all) {
     const PairsErrors errors(pairs.evaluation);
     if (lines.empty()) heads.insert(heads.end(), errors.heads.begin(), errors.heads.end());
     shares.resize(errors.shares.size());
-    for (std::size_t i = 0; i < shares.size(); ++i) shares[i].push_back(errors.shares[i]);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (errors.shares[i]) shares[i].push_back(*errors.shares[i]);
+    }
     lines.push_back({pairs.name});
     lines.back().insert(lines.back().end(), errors.cells.begin(), errors.cells.end());
   }

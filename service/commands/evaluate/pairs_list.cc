@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More is no list of pairs.
+// A list of pairs is smaller.
 constexpr std::size_t kMostBytes = 1 << 20;
 
 /// The words of a line without its comment. nullopt: a quote does not end.
@@ -43,7 +43,8 @@ absl::StatusOr<ListedPairs> PairsOf(const std::vector<std::string>& words, const
   if (words.size() < 2 || words.size() > 3) {
     return absl::InvalidArgumentError(absl::StrCat("has ", Plural(words.size(), "word")));
   }
-  ListedPairs pairs{.name = {},
+  ListedPairs pairs{.place = {},
+                    .name = {},
                     .pictures = (folder / words[0]).lexically_normal(),
                     .truth = (folder / words[1]).lexically_normal(),
                     .size = usual};
@@ -85,6 +86,7 @@ absl::StatusOr<std::vector<ListedPairs>> ReadPairsList(const std::string& path, 
     absl::StatusOr<ListedPairs> pairs = PairsOf(*words, fs::path(path).parent_path(), usual);
     if (!pairs.ok()) return wrong(number, std::string(pairs.status().message()));
     list.push_back(*std::move(pairs));
+    list.back().place = absl::StrCat(path, ":", number);
   }
   if (list.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": names no pictures"));
   return list;

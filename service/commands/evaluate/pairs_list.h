@@ -28,7 +28,9 @@ struct PictureSize {
 [[nodiscard]] std::optional<PictureSize> PictureSizeOf(const std::string& text);
 
 struct ListedPairs {
-  /// For tables: the pictures' folder as in the list, and the size.
+  /// The list's file and line, "pairs.txt:3".
+  std::string place;
+  /// For tables: the folder of pictures as in the list, and the size.
   std::string name;
   std::string pictures;
   std::string truth;

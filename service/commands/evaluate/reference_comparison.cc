@@ -10,21 +10,21 @@
 
 namespace millrace::service {
 
-absl::StatusOr<std::function<Comparison(const Prediction&)>> CompareWith(const std::string& name,
-                                                                         int width, int height) {
+absl::StatusOr<std::function<void(Prediction&)>> CompareWith(const std::string& name, int width,
+                                                             int height) {
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<pipeline::ReferenceFlow> made,
                             pipeline::MakeReferenceFlow(name, width, height));
   // Shared, because std::function requires copyable captures.
   return [method = std::shared_ptr<pipeline::ReferenceFlow>(std::move(made)), width,
-          height](const Prediction& prediction) {
+          height](Prediction& prediction) {
     const auto& previous = prediction.previous->rgb;
     const auto& current = prediction.picture->rgb;
     const pipeline::PairOfPictures pictures(previous, current, width, height);
-    auto flow = std::make_shared<const std::vector<float>>(method->Flow(previous, current));
-    return Comparison{.loss = pictures.Loss(*prediction.model.flow),
-                      .loss_no_motion = pictures.LossOfNoMotion(),
-                      .loss_reference = pictures.Loss(*flow),
-                      .flow = std::move(flow)};
+    prediction.reference_flow =
+        std::make_shared<const std::vector<float>>(method->Flow(previous, current));
+    prediction.comparison = {.loss = pictures.Loss(*prediction.model.flow),
+                             .loss_no_motion = pictures.LossOfNoMotion(),
+                             .loss_reference = pictures.Loss(*prediction.reference_flow)};
   };
 }
 

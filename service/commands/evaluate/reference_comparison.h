@@ -10,8 +10,9 @@
 namespace millrace::service {
 
 /// Returns a function that runs the method `name` (pipeline::ReferenceFlowNames()) on each
-/// prediction's own pictures, of the given size. For one thread. Fails as MakeReferenceFlow() does.
-[[nodiscard]] absl::StatusOr<std::function<Comparison(const Prediction&)>> CompareWith(
-    const std::string& name, int width, int height);
+/// prediction's own pictures, of the given size, and sets its comparison and reference_flow. For
+/// one thread. Fails as MakeReferenceFlow() does.
+[[nodiscard]] absl::StatusOr<std::function<void(Prediction&)>> CompareWith(const std::string& name,
+                                                                           int width, int height);
 
 }  // namespace millrace::service

@@ -110,7 +110,9 @@ export class StreamCard {
     for (const part of ["flow-view", "chart-panel"]) this.#parts[part].hidden = this.#task !== null;
     this.#parts["answer-view"].hidden = this.#task === null;
     this.#parts["more-pictures"].hidden = this.#task !== null;
-    this.#showReference(stream);
+    this.#setName(stream);
+    this.#offer("reference", this.#task === null && stream.compare_with !== null);
+    this.#offer("uncertainty", this.#task === null);
     this.#showSource(stream);
     this.#showFigures(stream);
     this.#controls.update(stream, control);
@@ -127,7 +129,7 @@ export class StreamCard {
     try {
       const parts = ["picture", ...(this.#task ? [] : ["flow"]),
                      ...(newest.next_frame ? ["next"] : []),
-                     ...(this.#task ? [] : kMorePictures.filter(part => this.#asked.has(part)))];
+                     ...kMorePictures.filter(part => this.#asked.has(part))];
       const shown = await fetchPictures(this.name, parts, newest.frame, viewer);
       if (shown === null) return;
       // The model's answer for another frame is unknown; the next poll asks for a newer one.
@@ -143,7 +145,8 @@ export class StreamCard {
         this.#set("scale", `rim: ${shortRate(shown.scale)} px`);
         this.#parts.legend.hidden = false;
       }
-      this.#shownFrame = newest.frame;
+      // Otherwise another picture is wanted meanwhile.
+      if (kMorePictures.every(part => parts.includes(part) === this.#asked.has(part))) this.#shownFrame = newest.frame;
     } finally {
       this.#loading = false;
     }
@@ -157,10 +160,15 @@ export class StreamCard {
     this.#shownFrame = null;
   }
 
-  #showReference({compare_with: method}) {
-    if (!method && this.#asked.has("reference")) this.#toggle("reference");
-    this.#parts["show-reference"].hidden = !method;
-    for (const part of ["show-reference", "reference-name"]) this.#set(part, referenceName(method));
+  #offer(part, possible) {
+    if (!possible && this.#asked.has(part)) this.#toggle(part);
+    this.#parts[`show-${part}`].hidden = !possible;
+  }
+
+  #setName({compare_with: method}) {
+    if (method === null) return;
+    this.#set("reference-name", referenceName(method));
+    this.#set("show-reference", `Motion by ${referenceName(method)}`);
   }
 
   redraw() { this.#chart.draw(this.#points, this.#now); }

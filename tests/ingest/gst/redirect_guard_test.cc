@@ -58,34 +58,48 @@ std::string SentOn(const std::string& request, const std::string& again) {
   return Answer(request, "200 OK", "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\n");
 }
 
-/// Each conversation begins with OPTIONS. If `asks` is true, even OPTIONS needs a login.
+/// A camera that redirects its viewers to itself without limit. If `asks` is true, it needs a
+/// login.
+struct RoundAndRound {
+  void Serve() {
+    for (int client = 0; (client = camera.Accept()) >= 0; close(client)) {
+      for (std::string request; !(request = Request(client)).empty();) {
+        const std::string answer = AnswerTo(request);
+        send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+      }
+    }
+  }
+
+  std::string AnswerTo(const std::string& request) {
+    if (asks && request.find("Authorization: ") == std::string::npos) {
+      return Answer(request, "401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"\r\n");
+    }
+    if (request.starts_with("OPTIONS")) ++conversations;
+    return SentOn(request, absl::StrCat("rtsp://127.0.0.1:", camera.number(), "/live"));
+  }
+
+  bool asks = false;
+  LoopbackPort camera;
+  /// Each begins with OPTIONS.
+  std::atomic<int> conversations = 0;
+};
+
+/// Whether even OPTIONS needs a login.
 class RoundAndRoundTest : public ::testing::TestWithParam<bool> {};
 
 // Never to another place, and never with a picture.
 TEST_P(RoundAndRoundTest, ACameraThatSendsItsViewersRoundAndRoundIsLeft) {
-  const bool asks = GetParam();
-  const LoopbackPort camera;
-  std::atomic<int> conversations = 0;
-  std::jthread serving([&] {
-    for (int client = 0; (client = camera.Accept()) >= 0; close(client)) {
-      for (std::string request; !(request = Request(client)).empty();) {
-        const bool unknown = asks && request.find("Authorization: ") == std::string::npos;
-        if (!unknown && request.starts_with("OPTIONS")) ++conversations;
-        const std::string answer =
-            unknown ? Answer(request, "401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"\r\n")
-                    : SentOn(request, absl::StrCat("rtsp://127.0.0.1:", camera.number(), "/live"));
-        send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
-      }
-    }
-  });
+  RoundAndRound round;
+  round.asks = GetParam();
+  std::jthread serving([&round] { round.Serve(); });
   IngestSettings once = Patient();
   once.backoff.first = once.backoff.longest = std::chrono::hours(1);
-  const auto source = Open(camera.Url(), once);
+  const auto source = Open(round.camera.Url(), once);
   while (TimesIn(*source, SourceState::kBackingOff) == 0) std::this_thread::yield();
   EXPECT_THAT(Cause(*source), HasSubstr("the camera sends its viewers on again and again"));
-  EXPECT_EQ(conversations, 5);
+  EXPECT_EQ(round.conversations, 5);
   source->Stop();
-  camera.Close();
+  round.camera.Close();
 }
 
 INSTANTIATE_TEST_SUITE_P(RedirectGuardTest, RoundAndRoundTest, ::testing::Bool());

@@ -3,8 +3,10 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "pipeline/classical/reference_flow.h"
@@ -72,8 +74,6 @@ TEST(PseudoTruthTest, ReplacesTheClipsTruthAndChangesNothingElse) {
   int counted = 0;
   const auto with = WithPseudoTruth(source, [&] { ++counted; }, {});
   ASSERT_TRUE(with.ok()) << with.status();
-  EXPECT_TRUE(with->pseudo_truth);
-  EXPECT_FALSE(source.pseudo_truth);
   EXPECT_EQ(with->name, source.name);
   EXPECT_EQ(counted, 6);
   const std::vector<ClipPair> before = ReadAll(source);
@@ -88,6 +88,16 @@ TEST(PseudoTruthTest, ReplacesTheClipsTruthAndChangesNothingElse) {
       ASSERT_LE(Off(once.flow, *after[i].truth, pixel), 1.0 / 256);
     }
   }
+}
+
+TEST(PseudoTruthTest, MoreThanMemoryIsRefusedWithANumberThatFits) {
+  ClipSource source = Scenes();
+  source.width = 352;
+  source.height = 256;
+  EXPECT_TRUE(CheckPseudoTruthFits(source, 8000).ok());
+  const absl::Status refused = CheckPseudoTruthFits(source, 15'000);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("evaluate 8877 pairs or fewer"));
 }
 
 TEST(PseudoTruthTest, EndsWhenAskedTo) {

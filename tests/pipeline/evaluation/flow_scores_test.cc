@@ -29,34 +29,66 @@ FlowScores Scored(float dx, float dy, float true_dx, float true_dy) {
                  .flow = ConstantFlow(kWidth, kHeight, true_dx, true_dy)});
 }
 
+struct Vector {
+  long double u = 0;
+  long double v = 0;
+
+  [[nodiscard]] long double length() const { return std::sqrt(u * u + v * v); }
+  [[nodiscard]] bool moves() const { return std::abs(u) > 0.5L || std::abs(v) > 0.5L; }
+};
+
+Vector At(const std::vector<float>& flow, int pixel) {
+  return {flow[2 * pixel], flow[2 * pixel + 1]};
+}
+
+// By the sine and cosine, which know no rounding above 1.
+long double AngleBetween(const Vector& a, const Vector& b) {
+  const long double x = a.v - b.v, y = b.u - a.u, z = a.u * b.v - a.v * b.u;
+  const long double sine = std::sqrt(x * x + y * y + z * z);
+  return std::atan2(sine, a.u * b.u + a.v * b.v + 1) * 180 / std::numbers::pi_v<double>;
+}
+
+struct SlowMean {
+  long double sum = 0;
+  int count = 0;
+
+  void Add(long double value) {
+    sum += value;
+    ++count;
+  }
+};
+
 // Every mean, pixel by pixel as the papers define it, in long double.
 struct SlowScores {
-  long double error = 0, outlier = 0, angle = 0, slow = 0, medium = 0, fast = 0;
-  int both = 0, said = 0, meant = 0, slows = 0, mediums = 0, fasts = 0;
+  long double error = 0, outlier = 0, angle = 0;
+  SlowMean slow, medium, fast;
+  int both = 0, said = 0, meant = 0;
+
+  SlowMean& ForLength(long double length) {
+    return length < 1 ? slow : length <= 10 ? medium : fast;
+  }
 };
 
 SlowScores Slowly(const std::vector<float>& flow, const std::vector<float>& truth) {
   SlowScores sums;
   for (int i = 0; i < kPixels; ++i) {
-    const long double u = flow[2 * i], v = flow[2 * i + 1];
-    const long double true_u = truth[2 * i], true_v = truth[2 * i + 1];
-    const long double error = std::sqrt((u - true_u) * (u - true_u) + (v - true_v) * (v - true_v));
-    const long double length = std::sqrt(true_u * true_u + true_v * true_v);
+    const Vector said = At(flow, i), meant = At(truth, i);
+    const long double error = Vector{said.u - meant.u, said.v - meant.v}.length();
+    const long double length = meant.length();
     sums.error += error;
-    sums.outlier += error > 3 && error / length > 0.05L ? 1 : 0;
-    // The angle by its sine and cosine, which knows no rounding above 1.
-    const long double cross_x = v - true_v, cross_y = true_u - u, cross_z = u * true_v - v * true_u;
-    const long double sine = std::sqrt(cross_x * cross_x + cross_y * cross_y + cross_z * cross_z);
-    sums.angle += std::atan2(sine, u * true_u + v * true_v + 1) * 180 / std::numbers::pi_v<double>;
-    (length < 1 ? sums.slow : length <= 10 ? sums.medium : sums.fast) += error;
-    (length < 1 ? sums.slows : length <= 10 ? sums.mediums : sums.fasts) += 1;
-    const bool says = std::abs(u) > 0.5L || std::abs(v) > 0.5L;
-    const bool moves = std::abs(true_u) > 0.5L || std::abs(true_v) > 0.5L;
-    sums.both += says && moves ? 1 : 0;
-    sums.said += says ? 1 : 0;
-    sums.meant += moves ? 1 : 0;
+    sums.outlier += static_cast<int>(error > 3 && error / length > 0.05L);
+    sums.angle += AngleBetween(said, meant);
+    sums.ForLength(length).Add(error);
+    sums.both += static_cast<int>(said.moves() && meant.moves());
+    sums.said += static_cast<int>(said.moves());
+    sums.meant += static_cast<int>(meant.moves());
   }
   return sums;
+}
+
+void ExpectMean(const PixelMean& mean, const SlowMean& slow) {
+  EXPECT_EQ(mean.count(), slow.count);
+  EXPECT_NEAR(mean.mean().value_or(0), slow.sum / std::max(1, slow.count), 1e-6);
 }
 
 TEST(FlowScoresTest, TheyAreThoseOfASlowOracle) {
@@ -71,16 +103,40 @@ TEST(FlowScoresTest, TheyAreThoseOfASlowOracle) {
     EXPECT_NEAR(*scores.error.mean(), slow.error / kPixels, 1e-6);
     EXPECT_NEAR(*scores.outlier.mean(), slow.outlier / kPixels, 1e-9);
     EXPECT_NEAR(*scores.angle.mean(), slow.angle / kPixels, 1e-4);
-    EXPECT_EQ(scores.error_slow.count(), slow.slows);
-    EXPECT_EQ(scores.error_medium.count(), slow.mediums);
-    EXPECT_EQ(scores.error_fast.count(), slow.fasts);
-    EXPECT_NEAR(scores.error_slow.mean().value_or(0), slow.slow / std::max(1, slow.slows), 1e-6);
-    EXPECT_NEAR(scores.error_medium.mean().value_or(0), slow.medium / std::max(1, slow.mediums),
-                1e-6);
-    EXPECT_NEAR(scores.error_fast.mean().value_or(0), slow.fast / std::max(1, slow.fasts), 1e-6);
+    ExpectMean(scores.error_slow, slow.slow);
+    ExpectMean(scores.error_medium, slow.medium);
+    ExpectMean(scores.error_fast, slow.fast);
     const double precision = static_cast<double>(slow.both) / slow.said;
     const double recall = static_cast<double>(slow.both) / slow.meant;
     EXPECT_NEAR(*scores.motion.f1(), 2 * precision * recall / (precision + recall), 1e-9);
+  }
+}
+
+// A truth of another size is scored at the pixels of the pictures that lie there.
+TEST(FlowScoresTest, TheUncertaintyIsThatOfTheNearestPixelInPixelsOfTheTruth) {
+  std::mt19937 random(4);
+  const auto previous = RandomBytes(kWidth, kHeight, random);
+  const auto current = RandomBytes(kWidth, kHeight, random);
+  const PairOfPictures pair(previous, current, kWidth, kHeight);
+  const std::vector<float> flow = RandomFlow(kWidth, kHeight, 2, random);
+  const std::vector<float> expected = FlowUncertainty(pair.Under(flow));
+  for (const int factor : {1, 2, 3}) {
+    TrueFlow truth{.width = factor * kWidth, .height = factor * kHeight};
+    truth.flow = RandomFlow(truth.width, truth.height, 2, random);
+    double sum = 0;
+    int known = 0;
+    for (int y = 0; y < truth.height; ++y) {
+      for (int x = 0; x < truth.width; ++x) {
+        truth.known.push_back((x + y) % 3 == 0 ? 1 : 0);
+        if (truth.known.back() == 0) continue;
+        sum += static_cast<double>(factor) * expected[y / factor * kWidth + x / factor];
+        ++known;
+      }
+    }
+    const FlowScores scores = ScoresOf(pair, flow, &truth);
+    EXPECT_EQ(scores.uncertainty.count(), known);
+    EXPECT_NEAR(*scores.uncertainty.mean(), sum / known, 1e-4 * factor);
+    EXPECT_EQ(scores.ause.count(), 1);
   }
 }
 

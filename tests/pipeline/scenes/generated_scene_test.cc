@@ -36,8 +36,10 @@ struct Verdicts {
 
   void Judge(const GeneratedScene::Motion& motion, const Labels& before, const Labels& now) {
     for (int i = 0; i < kPixels; ++i) {
-      const double x = i % kWidth + motion.flow[i];
-      const double y = i / kWidth + motion.flow[kPixels + i];
+      const int from_column = i % kWidth;
+      const int from_row = i / kWidth;
+      const double x = static_cast<double>(motion.flow[i]) + from_column;
+      const double y = static_cast<double>(motion.flow[kPixels + i]) + from_row;
       const bool seen = motion.visible[i] == 1;
       if (x < 0 || y < 0 || x > kWidth - 1 || y > kHeight - 1) {
         ++left_the_picture;

@@ -26,7 +26,7 @@ const pipeline::gpu::Kernels kKernels = {
         },
     .run_on = [](at::Device) { return true; }};
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   pipeline::gpu::SetKernels(&kKernels);
   return true;
 }();

@@ -50,7 +50,7 @@ class Pool final : public pipeline::GraphPool {
   const at::Device device_;
 };
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   pipeline::SetGraphPools(
       [](at::Device device) -> pipeline::GraphPool* { return new Pool(device); });
   return true;

@@ -227,6 +227,7 @@ void Fallback(const c10::OperatorHandle& op, Stack* stack) {
   stack->insert(stack->end(), values.begin(), values.end());
 }
 
+// NOLINTNEXTLINE(readability-function-size): as PyTorch declares the operator.
 at::Tensor Empty(at::IntArrayRef size, std::optional<at::ScalarType> type,
                  std::optional<at::Layout>, std::optional<at::Device> device, std::optional<bool>,
                  std::optional<at::MemoryFormat> format) {
@@ -235,6 +236,7 @@ at::Tensor Empty(at::IntArrayRef size, std::optional<at::ScalarType> type,
                                    c10::dtype_or_default(type), format);
 }
 
+// NOLINTNEXTLINE(readability-function-size): as PyTorch declares the operator.
 at::Tensor EmptyStrided(at::IntArrayRef size, at::IntArrayRef strides,
                         std::optional<at::ScalarType> type, std::optional<at::Layout>,
                         std::optional<at::Device> device, std::optional<bool>) {

@@ -200,6 +200,14 @@ TEST_F(PredictOfLargePicturesTest, SeveralAnswersFitIntoAMessage) {
   EXPECT_EQ(predictions_.size(), 4u);
 }
 
+TEST_F(PredictOfLargePicturesTest, TheUncertaintyCountsToo) {
+  v1::PredictRequest request = AskingSeveral(std::vector<char>(6, 1));
+  request.mutable_parts()->set_uncertainty(true);
+  EXPECT_THAT(WrongWith(request).second, HasSubstr("a call may have 5 with"));
+  request.mutable_parts()->set_flow(true);
+  EXPECT_THAT(WrongWith(request).second, HasSubstr("a call may have 1 with"));
+}
+
 class PredictOfNextFrameTest : public PredictTest {
  protected:
   PredictOfNextFrameTest() : PredictTest({.next_frame = true}) {}
@@ -210,6 +218,7 @@ TEST_F(PredictOfNextFrameTest, ASampleIsThreePictures) {
   ASSERT_TRUE(Predict(Asking("street", pictures)).ok());
   EXPECT_EQ(street_.learner->bytes_before, 24u);
   EXPECT_THAT(prediction_.next_picture().shape(), ElementsAre(2, 4, 3));
+  EXPECT_FALSE(prediction_.has_uncertainty()) << "only on request";
   EXPECT_EQ(WrongWith(Asking("street", {pictures[0], pictures[1]})).first, "pictures");
 }
 

@@ -104,7 +104,7 @@ TEST_F(LivePagePicturesTest, ShowsTheReferenceInTheColoursOfTheModel) {
   EXPECT_TRUE(absl::IsNotFound(none));
   EXPECT_THAT(std::string(none.message()), testing::HasSubstr("scores.compare_with"));
   prediction.frame_number = 2;
-  prediction.comparison = {.flow = prediction.model.flow};
+  prediction.reference_flow = prediction.model.flow;
   ring_.Publish(std::make_shared<const Prediction>(prediction));
   const auto reference = pictures_.Encoded(PictureKind::kReference, 2);
   ASSERT_TRUE(reference.ok()) << reference.status();

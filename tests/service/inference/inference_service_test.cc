@@ -141,6 +141,16 @@ TEST_F(InferenceServiceTest, InfersFromPixels) {
   EXPECT_FALSE(parameters.contains("labelled"));
 }
 
+TEST_F(InferenceServiceTest, OnlyTheOutputsThatAreAskedForByNameAreMade) {
+  for (const char* name : {"uncertainty", "flow"}) {
+    ModelInferRequest request = Asking("street");
+    request.add_outputs()->set_name(name);
+    ASSERT_TRUE(Infer(request).ok());
+    ASSERT_EQ(response_.outputs_size(), 1);
+    EXPECT_EQ(response_.outputs(0).name(), name);
+  }
+}
+
 TEST_F(InferenceServiceTest, InfersFromNumbersOneByOne) {
   ModelInferRequest request = Asking("street");
   auto& contents = *request.mutable_inputs(0)->mutable_contents();

@@ -88,8 +88,8 @@ TEST(CameraStreamTest, PredictionsAreComparedBeforeAnybodySeesThem) {
       {.queue_capacity = 8,
        .observe = [&](const Prediction& p) { observed.push_back(p.comparison->loss_reference); },
        .compare =
-           [](const Prediction& p) {
-             return Comparison{.loss_reference = static_cast<double>(p.frame_number)};
+           [](Prediction& p) {
+             p.comparison = {.loss_reference = static_cast<double>(p.frame_number)};
            }});
   PredictionRing::Cursor cursor = fake.stream->ring().Begin();
   for (int i = 0; i < 3; ++i) fake.source->Push();

@@ -29,7 +29,7 @@ struct FakeStreamOptions {
   FakeLearner::Options learner = {};
   std::size_t ring_capacity = 16;
   std::function<void(const Prediction&)> observe = nullptr;
-  std::function<Comparison(const Prediction&)> compare = nullptr;
+  std::function<void(Prediction&)> compare = nullptr;
   std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = nullptr;
   std::function<void(LearnerState, const absl::Status&)> on_learner_state = nullptr;
   std::function<void(const Overload&)> on_overload = nullptr;

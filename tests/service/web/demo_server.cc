@@ -72,7 +72,7 @@ void PredictDoor(std::int64_t number, Prediction& prediction, FakeCameraStream& 
 void CompareIt(Prediction& prediction) {
   auto opposite = std::make_shared<std::vector<float>>(*prediction.model.flow);
   for (float& value : *opposite) value = -value;
-  prediction.comparison = {.flow = std::move(opposite)};
+  prediction.reference_flow = std::move(opposite);
 }
 
 /// A stream that learns, and the history of its run.

@@ -205,7 +205,7 @@ class LivePageTest(PageTest):
             self.assertFalse(part(self.browser, name).is_displayed())
             self.press(f"show-{name}", self.browser)
             self.wait(lambda name=name: part(self.browser, name).get_property("naturalWidth") > 0)
-        self.assertEqual(self.text("reference-name"), "DIS")
+        self.assertEqual((self.text("reference-name"), self.text("show-reference")), ("DIS", "Motion by DIS"))
         self.assertEqual(faults(self.browser), [])
         save_picture(self.browser, "more")
         brightest = max(self.picture_of("uncertainty")[0::4])

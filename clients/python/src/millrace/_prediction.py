@@ -177,7 +177,7 @@ class Prediction:
     @functools.cached_property
     def uncertainty(self) -> npt.NDArray[np.float32] | None:
         """The expected error of the flow, [height, width], in cells of the grid: large where the
-        flow should not be trusted. None if it was not requested (Parts) or the model learns from
+        flow should not be trusted, infinite where it is not finite. None if it was not requested (Parts) or the model learns from
         labels."""
         return _array_of(self.message, "uncertainty")
 

@@ -130,7 +130,7 @@ class EvaluateTest(unittest.TestCase):
         for line in (r"pictures 64x64 +\d", r"pictures 96x64 +\d", r"largest +\d", "of dis"):
             self.assertRegex(result.stdout, line)
         self.assertEqual((out / "tables.txt").read_text(), result.stdout)
-        one, other = json.loads((out / "evaluation.json").read_text())
+        one, other = json.loads((out / "evaluation.json").read_text())["lines"]
         self.assertEqual((one["name"], other["name"]), ("pictures 64x64", "pictures 96x64"))
         self.assertEqual(other["clips"][0]["width"], 96)
         self.assertAlmostEqual(one["references"][0]["whole"]["epe"], 2)
@@ -143,6 +143,7 @@ class EvaluateTest(unittest.TestCase):
         self.assertNotIn("  EPE px", result.stdout)
         self.assert_refused("generated", "--pseudo-truth", says=["--pseudo-truth", "leave it out"])
         self.assert_refused(pictures, "--truth", truth, "--pseudo-truth", says=["--pseudo-truth", "leave it out"])
+        self.assert_refused(pictures, "--pseudo-truth", "--others", "generated", says=["--others", "leave one"])
         self.assert_refused(pictures, "--task", "next_frame", "--pseudo-truth", says=["--task next_frame"])
 
     def test_a_list_of_pairs_that_is_none_is_refused(self):
@@ -151,8 +152,8 @@ class EvaluateTest(unittest.TestCase):
         listed.write_text("pictures truth 64x64\npictures\n")
         self.assert_refused("--pairs-list", listed, says=[f"{listed}:2", "PICTURES TRUTH"])
         self.assert_refused("--pairs-list", self.folder / "nowhere", says=["nowhere", "No such file"])
-        listed.write_text("pictures nowhere\n")
-        self.assert_refused("--pairs-list", listed, *TINY, says=["nowhere"])
+        listed.write_text("pictures truth\npictures nowhere\n")
+        self.assert_refused("--pairs-list", listed, *TINY, says=[f"{listed}:2", "nowhere"])
         listed.write_text("pictures truth\n")
         self.assert_refused("generated", "--pairs-list", listed, says=["leave one of the two out"])
         for option in (("--truth", "t"), ("--hidden", "h"), ("--others", "generated"), ("--pseudo-truth",)):

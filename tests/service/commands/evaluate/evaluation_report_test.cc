@@ -282,12 +282,28 @@ TEST(EvaluationReportTest, AListOfPairsHasALineForEachAndWhatTheyAreOfDis) {
   EXPECT_THAT(table, testing::ContainsRegex("mean +1\\.67 +1\\.67"));
   EXPECT_THAT(table, testing::ContainsRegex("largest +3\\.00 +3\\.00"));
   const json list = json::parse(PairsJson(all, "millrace"));
-  EXPECT_EQ(list.size(), 2u);
-  EXPECT_EQ(list[1]["name"], "pair 3");
-  EXPECT_EQ(list[1]["references"][0]["whole"]["epe"], 3);
+  EXPECT_EQ(list["command"], "millrace");
+  EXPECT_EQ(list["lines"].size(), 2u);
+  EXPECT_EQ(list["lines"][1]["name"], "pair 3");
+  EXPECT_EQ(list["lines"][1]["references"][0]["whole"]["epe"], 3);
   all[0].evaluation.references.pop_back();
   all[1].evaluation.references.pop_back();
   EXPECT_THAT(PairsTable(all), Not(HasSubstr("largest"))) << "nothing to compare with";
+}
+
+TEST(EvaluationReportTest, ALineWithoutTruthHasNoShare) {
+  std::vector<EvaluatedPairs> all;
+  for (const std::optional<double> error : {std::optional<double>(), std::optional(1.0)}) {
+    Made made = MadeEvaluation(error);
+    made.evaluation.references.push_back({"dis", 0, StreamOf(0.5, error)});
+    all.push_back({error ? "known" : "unknown", made.options, std::move(made.evaluation)});
+  }
+  const std::string table = PairsTable(all);
+  EXPECT_THAT(table, testing::ContainsRegex("unknown +- +- "));
+  EXPECT_THAT(table, testing::ContainsRegex("mean +1\\.00")) << "of the one that is known";
+  EXPECT_TRUE(json::parse(PairsJson(all, ""))["lines"][0]["truth"].is_null());
+  EXPECT_EQ(json::parse(PairsJson(all, ""))["lines"][1]["truth"], "exact");
+  EXPECT_THAT(PairsTable({all[0]}), testing::ContainsRegex("largest +- "));
 }
 
 std::vector<std::string> NamesOf(const std::vector<EvaluationPlot>& plots) {

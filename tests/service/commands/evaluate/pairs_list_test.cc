@@ -39,6 +39,7 @@ TEST_F(PairsListTest, PathsAreOfItsFolderOrAbsolute) {
   EXPECT_EQ((*list)[1].pictures, "/films/road/p");
   EXPECT_EQ((*list)[1].size, (PictureSize{1024, 432}));
   EXPECT_EQ((*list)[1].name, "/films/road/p 1024x432");
+  EXPECT_EQ((*list)[1].place, path_ + ":2");
 }
 
 TEST_F(PairsListTest, ManyWaysToWriteALineAreTheSame) {

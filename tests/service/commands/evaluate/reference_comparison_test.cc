@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/evaluation/pictures.h"
+
 namespace millrace::service {
 namespace {
 
@@ -44,13 +46,19 @@ Prediction MovedRight(float said) {
 TEST(ReferenceComparisonTest, JudgesModelAndMethodOnTheSamePictures) {
   const auto compare = CompareWith("dis", kWidth, kHeight);
   ASSERT_TRUE(compare.ok()) << compare.status();
-  const Comparison right = (*compare)(MovedRight(kShift));
-  const Comparison still = (*compare)(MovedRight(0));
+  Prediction moved = MovedRight(kShift);
+  Prediction unmoved = MovedRight(0);
+  (*compare)(moved);
+  (*compare)(unmoved);
+  const Comparison& right = *moved.comparison;
+  const Comparison& still = *unmoved.comparison;
   EXPECT_LT(right.loss, 0.2 * right.loss_no_motion);
   EXPECT_EQ(still.loss, still.loss_no_motion);
   EXPECT_EQ(right.loss_no_motion, still.loss_no_motion);
   EXPECT_LT(right.loss_reference, right.loss_no_motion);
   EXPECT_EQ(right.loss_reference, still.loss_reference) << "whatever the model says";
+  const pipeline::PairOfPictures pictures(moved.previous->rgb, moved.picture->rgb, kWidth, kHeight);
+  EXPECT_EQ(pictures.Loss(*moved.reference_flow), right.loss_reference);
 }
 
 TEST(ReferenceComparisonTest, UnknownMethodIsNamed) {
