@@ -42,7 +42,7 @@ struct FlowEvaluationOptions {
   std::vector<ClipSource> clips;
   /// Other clips of the same size. The learned weights are tested on the first window of each.
   std::vector<ClipSource> others = {};
-  /// Finds the pseudo-truth of `clips` (pseudo_truth.h). REQUIRES: no `others`, which have none.
+  /// Finds the pseudo-truth of `clips` (pseudo_truth.h). REQUIRES: `others` is empty.
   bool pseudo_truth = false;
   /// The options that FlowRunName and `weights` do not set. The size of its pictures is the clips'
   /// size.
