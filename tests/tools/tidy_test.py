@@ -27,7 +27,7 @@ class TidyTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name).resolve()
         shutil.copytree(SOURCE / "tools", self.root / "tools")
-        for name in ("base/a.cc", "base/a.h", "base/b.cc", ".clang-tidy", "tests/.clang-tidy"):
+        for name in ("base/a.cc", "base/a.h", "base/b.cc", "tests/c.cc", ".clang-tidy", "tests/.clang-tidy"):
             (self.root / name).parent.mkdir(exist_ok=True)
             (self.root / name).touch()
         for name, text in (("clang-tidy-16", CLANG_TIDY), ("ninja", NINJA)):
@@ -36,8 +36,12 @@ class TidyTest(unittest.TestCase):
             (self.root / "bin" / name).chmod(0o755)
         self.build = self.root / "build/clang"
         self.build.mkdir(parents=True)
-        entries = [{"file": str(self.root / f"base/{name}.cc"), "command": f"c++ -o {name}.o"}
-                   for name in ("a", "b")]
+        self.compile({"a": "base", "b": "base"})
+
+    def compile(self, folders: dict[str, str]) -> None:
+        """The build compiles these sources, each for two programs."""
+        entries = [{"file": str(self.root / f"{folder}/{name}.cc"), "command": f"c++ -D{program} -o {name}.o"}
+                   for name, folder in folders.items() for program in ("X", "Y")]
         (self.build / "compile_commands.json").write_text(json.dumps(entries))
 
     def tidy(self, **variables: str) -> tuple[int, list[str]]:
@@ -64,6 +68,12 @@ class TidyTest(unittest.TestCase):
         self.tidy()
         (self.root / ".clang-tidy").write_text("changed")
         self.assertEqual(self.tidy(), (0, ["a.cc", "b.cc"]))
+
+    def test_looks_again_at_tests_alone_when_their_rules_change(self):
+        self.compile({"a": "base", "b": "base", "c": "tests"})
+        self.assertEqual(self.tidy(), (0, ["a.cc", "b.cc", "c.cc"]))
+        (self.root / "tests/.clang-tidy").write_text("changed")
+        self.assertEqual(self.tidy(), (0, ["c.cc"]))
 
     def test_fails_until_what_it_found_is_mended(self):
         (self.root / "base/b.cc").write_text("fault")
