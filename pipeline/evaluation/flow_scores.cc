@@ -66,8 +66,9 @@ void ScoreUncertainty(const PairOfPictures& pair, std::span<const float> flow,
                       FlowScores& scores) {
   const std::vector<float> expected = FlowUncertainty(pair.Under(flow));
   // A vector's direction is unknown, so one scale serves both sides.
-  const float scale = std::sqrt(static_cast<float>(truth.width) * truth.height /
-                                (static_cast<float>(pair.width()) * pair.height()));
+  const auto truths = static_cast<double>(errors.size());
+  const auto pixels = static_cast<double>(expected.size());
+  const auto scale = static_cast<float>(std::sqrt(truths / pixels));
   std::vector<double> known_errors;
   std::vector<float> known;
   for (std::size_t i = 0; i < errors.size(); ++i) {

@@ -36,6 +36,17 @@ std::vector<double> Shares(int cells, int radius) {
   return shares;
 }
 
+/// Writes to `to` the sum of `from` over `radius` cells on each side of each cell.
+void SumAcross(const std::vector<double>& from, int radius, double* to) {
+  const int cells = static_cast<int>(from.size());
+  double sum = std::accumulate(from.begin(), from.begin() + std::min(radius, cells), 0.0);
+  for (int x = 0; x < cells; ++x) {
+    if (x + radius < cells) sum += from[x + radius];
+    if (x - radius > 0) sum -= from[x - radius - 1];
+    to[x] = sum;
+  }
+}
+
 /// The mean of `values` over the square of `radius` around each pixel, as far as it lies in the
 /// picture. Running sums leave a rest of either sign where the true mean is 0.
 std::vector<double> BoxMean(const std::vector<double>& values, Size size, int radius) {
@@ -52,13 +63,9 @@ std::vector<double> BoxMean(const std::vector<double>& values, Size size, int ra
   for (int y = 0; y < height; ++y) {
     if (y + radius < height) add(y + radius, 1);
     if (y - radius > 0) add(y - radius - 1, -1);
-    double* const to = means.data() + static_cast<std::ptrdiff_t>(y) * width;
-    double sum = std::accumulate(columns.begin(), columns.begin() + std::min(radius, width), 0.0);
-    for (int x = 0; x < width; ++x) {
-      if (x + radius < width) sum += columns[x + radius];
-      if (x - radius > 0) sum -= columns[x - radius - 1];
-      to[x] = sum * across[x] * down[y];
-    }
+    double* const row = means.data() + static_cast<std::ptrdiff_t>(y) * width;
+    SumAcross(columns, radius, row);
+    for (int x = 0; x < width; ++x) row[x] *= across[x] * down[y];
   }
   return means;
 }

@@ -77,16 +77,18 @@ absl::StatusOr<EncodedPicture> LivePagePictures::Encoded(PictureKind kind,
   MutexLock lock(mu_);
   Entry* entry = Find(number);
   if (entry == nullptr) return absl::NotFoundError("There is no prediction yet. Ask again.");
-  MILLRACE_RETURN_IF_ERROR(Ensure(kind, *entry));
-  return *entry->pictures[static_cast<int>(kind)];
+  MILLRACE_ASSIGN_OR_RETURN(const EncodedPicture* const picture, EncodedOnce(kind, *entry));
+  return *picture;
 }
 
-absl::Status LivePagePictures::Ensure(PictureKind kind, Entry& entry) {
+absl::StatusOr<const EncodedPicture*> LivePagePictures::EncodedOnce(PictureKind kind,
+                                                                    Entry& entry) {
   std::optional<EncodedPicture>& picture = entry.pictures[static_cast<int>(kind)];
-  if (picture.has_value()) return absl::OkStatus();
-  MILLRACE_ASSIGN_OR_RETURN(picture, Encode(kind, entry));
-  ++encoded_;
-  return absl::OkStatus();
+  if (!picture.has_value()) {
+    MILLRACE_ASSIGN_OR_RETURN(picture, Encode(kind, entry));
+    ++encoded_;
+  }
+  return &*picture;
 }
 
 std::uint64_t LivePagePictures::encoded() const {
@@ -141,9 +143,9 @@ absl::StatusOr<EncodedPicture> LivePagePictures::EncodeReference(Entry& entry) {
     return absl::NotFoundError(
         "This stream is not compared with another method: set its scores.compare_with.");
   }
-  MILLRACE_RETURN_IF_ERROR(Ensure(PictureKind::kFlow, entry));
-  return EncodeFlow(*entry.prediction, *flow,
-                    entry.pictures[static_cast<int>(PictureKind::kFlow)]->scale);
+  MILLRACE_ASSIGN_OR_RETURN(const EncodedPicture* const of_model,
+                            EncodedOnce(PictureKind::kFlow, entry));
+  return EncodeFlow(*entry.prediction, *flow, of_model->scale);
 }
 
 }  // namespace millrace::service

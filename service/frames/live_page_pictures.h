@@ -66,7 +66,8 @@ class LivePagePictures {
 
   void RememberNewest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Entry* Find(std::optional<std::int64_t> number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status Ensure(PictureKind kind, Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<const EncodedPicture*> EncodedOnce(PictureKind kind, Entry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<EncodedPicture> Encode(PictureKind kind, Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<EncodedPicture> EncodeReference(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -231,10 +231,11 @@ struct PairsErrors {
   }
 
   void AddShare(std::optional<double> error, std::optional<double> of_dis) {
-    const bool known = error.has_value() && of_dis.value_or(0) > 0;
-    shares.push_back(known ? std::optional(*error / *of_dis) : std::nullopt);
+    std::optional<double> share;
+    if (error && of_dis && *of_dis > 0) share = *error / *of_dis;
+    shares.push_back(share);
     heads.emplace_back(kOfDis);
-    cells.push_back(known ? absl::StrFormat("%.2f", *shares.back()) : "-");
+    cells.push_back(share ? absl::StrFormat("%.2f", *share) : "-");
   }
 };
 
@@ -290,7 +291,7 @@ std::string PairsTable(const std::vector<EvaluatedPairs>& all) {
     if (lines.empty()) heads.insert(heads.end(), errors.heads.begin(), errors.heads.end());
     shares.resize(errors.shares.size());
     for (std::size_t i = 0; i < shares.size(); ++i) {
-      if (errors.shares[i]) shares[i].push_back(*errors.shares[i]);
+      if (const auto& share = errors.shares[i]) shares[i].push_back(*share);
     }
     lines.push_back({pairs.name});
     lines.back().insert(lines.back().end(), errors.cells.begin(), errors.cells.end());
