@@ -100,8 +100,9 @@ class PackedTruth {
     auto truth =
         std::make_shared<TrueFlow>(TrueFlow{.width = width_, .height = height_, .known = known_});
     truth->flow.reserve(flow_.size());
-    for (const std::int16_t value : flow_)
+    for (const std::int16_t value : flow_) {
       truth->flow.push_back(static_cast<float>(value) / kUnits);
+    }
     return truth;
   }
 

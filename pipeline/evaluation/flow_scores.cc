@@ -54,8 +54,10 @@ double ScorePixel(const Vector& predicted, const Vector& truth, FlowScores& scor
 
 // The index in pictures of the size of `pair` of the pixel at the same place.
 std::size_t NearestPixel(const TrueFlow& truth, const PairOfPictures& pair, std::size_t pixel) {
-  const std::size_t x = (2 * (pixel % truth.width) + 1) * pair.width() / (2 * truth.width);
-  const std::size_t y = (2 * (pixel / truth.width) + 1) * pair.height() / (2 * truth.height);
+  const auto columns = static_cast<std::size_t>(truth.width);
+  const auto rows = static_cast<std::size_t>(truth.height);
+  const std::size_t x = (2 * (pixel % columns) + 1) * pair.width() / (2 * columns);
+  const std::size_t y = (2 * (pixel / columns) + 1) * pair.height() / (2 * rows);
   return y * pair.width() + x;
 }
 
