@@ -52,13 +52,19 @@ double ScorePixel(const Vector& predicted, const Vector& truth, FlowScores& scor
   return error;
 }
 
-// The index in pictures of the size of `pair` of the pixel at the same place.
-std::size_t NearestPixel(const TrueFlow& truth, const PairOfPictures& pair, std::size_t pixel) {
-  const auto columns = static_cast<std::size_t>(truth.width);
-  const auto rows = static_cast<std::size_t>(truth.height);
-  const std::size_t x = (2 * (pixel % columns) + 1) * pair.width() / (2 * columns);
-  const std::size_t y = (2 * (pixel / columns) + 1) * pair.height() / (2 * rows);
-  return y * pair.width() + x;
+struct Size {
+  int width = 0;
+  int height = 0;
+};
+
+Size SizeOf(const PairOfPictures& pair) { return {pair.width(), pair.height()}; }
+Size SizeOf(const TrueFlow& truth) { return {truth.width, truth.height}; }
+
+// The index of the pixel that lies at the place of (x, y), from one size of a picture to another.
+std::size_t NearestPixel(int x, int y, Size from, Size to) {
+  const int to_x = (2 * x + 1) * to.width / (2 * from.width);
+  const int to_y = (2 * y + 1) * to.height / (2 * from.height);
+  return static_cast<std::size_t>(to_y) * to.width + to_x;
 }
 
 /// Compares errors with what FlowUncertainty() expects. `errors`: of each pixel of the truth, NaN
@@ -76,7 +82,9 @@ void ScoreUncertainty(const PairOfPictures& pair, std::span<const float> flow,
   for (std::size_t i = 0; i < errors.size(); ++i) {
     if (std::isnan(errors[i])) continue;
     known_errors.push_back(errors[i]);
-    known.push_back(scale * expected[NearestPixel(truth, pair, i)]);
+    const int x = static_cast<int>(i) % truth.width;
+    const int y = static_cast<int>(i) / truth.width;
+    known.push_back(scale * expected[NearestPixel(x, y, SizeOf(truth), SizeOf(pair))]);
     if (std::isfinite(known.back())) scores.uncertainty.Add(known.back());
   }
   if (const auto ause = RelativeAuse(known_errors, known)) scores.ause.Add(*ause);
@@ -103,9 +111,7 @@ void ScoreTruth(const PairOfPictures& pair, std::span<const float> flow, const T
 // Whether a pixel of the pictures is known to move, by the nearest true vector. Known and unknown
 // vectors cannot be interpolated.
 bool MovesAt(const TrueFlow& truth, const PairOfPictures& pair, int x, int y) {
-  const int true_x = (2 * x + 1) * truth.width / (2 * pair.width());
-  const int true_y = (2 * y + 1) * truth.height / (2 * pair.height());
-  const std::size_t nearest = static_cast<std::size_t>(true_y) * truth.width + true_x;
+  const std::size_t nearest = NearestPixel(x, y, SizeOf(pair), SizeOf(truth));
   if (!truth.known.empty() && truth.known[nearest] == 0) return false;
   Vector vector = VectorAt(truth.flow, nearest);
   vector.x *= static_cast<double>(pair.width()) / truth.width;

@@ -12,7 +12,7 @@ struct Between {
   float share = 0;
 };
 
-/// `place` among `size` rows or columns. Outside it is that of the border.
+/// `place` among `size` rows or columns. A place outside becomes the border.
 inline Between PlaceBetween(float place, int size) {
   const float held = std::clamp(place, 0.0F, static_cast<float>(size - 1));
   const int first = static_cast<int>(held);

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "pipeline/learner/bilinear.h"
+#include "pipeline/learner/green_picture.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -70,7 +70,7 @@ std::vector<double> BoxMean(const std::vector<double>& values, Size size, int ra
   return means;
 }
 
-/// Adds to `variance` that of `values` in the square around each pixel.
+/// Adds the variance of `values` in the square around each pixel to `variance`.
 void AddVariance(std::vector<double> values, Size size, std::vector<double>& variance) {
   const std::vector<double> means = BoxMean(values, size, kMotionRadius);
   for (double& value : values) value *= value;
@@ -80,32 +80,14 @@ void AddVariance(std::vector<double> values, Size size, std::vector<double>& var
   }
 }
 
-/// Green, which has most of a picture's light.
-class Light {
- public:
-  Light(std::span<const std::uint8_t> rgb, Size size) : rgb_(rgb), size_(size) {}
-
-  /// REQUIRES: (x, y) is in the picture.
-  [[nodiscard]] float At(int x, int y) const {
-    return rgb_[(static_cast<std::size_t>(y) * size_.width + x) * 3 + 1];
-  }
-  /// Beyond the borders that of the border.
-  [[nodiscard]] float Between(double x, double y) const {
-    return Bilinear(PlaceBetween(static_cast<float>(y), size_.height),
-                    PlaceBetween(static_cast<float>(x), size_.width),
-                    [this](int row, int column) { return At(column, row); });
-  }
-  /// The squared gradient, by central differences.
-  [[nodiscard]] double Steepness(int x, int y) const {
-    const float across = At(std::min(x + 1, size_.width - 1), y) - At(std::max(x - 1, 0), y);
-    const float down = At(x, std::min(y + 1, size_.height - 1)) - At(x, std::max(y - 1, 0));
-    return (across * across + down * down) / 4;
-  }
-
- private:
-  std::span<const std::uint8_t> rgb_;
-  Size size_;
-};
+/// The squared gradient, by central differences.
+double Steepness(const GreenPicture& light, int x, int y) {
+  const float across =
+      light.At(std::min(x + 1, light.width() - 1), y) - light.At(std::max(x - 1, 0), y);
+  const float down =
+      light.At(x, std::min(y + 1, light.height() - 1)) - light.At(x, std::max(y - 1, 0));
+  return (across * across + down * down) / 4;
+}
 
 /// The flow's two components apart, 0 where one of them is not finite. A vector that is longer than
 /// the picture is cut: its square would swallow its neighbours in sums.
@@ -132,16 +114,18 @@ struct Motion {
 /// The length of the motion that would still be missing, squared.
 std::vector<double> SquaredMisfit(const FlowOverPictures& pictures, const Motion& motion,
                                   Size size) {
-  const Light base(pictures.base, size);
-  const Light target(pictures.target, size);
+  const GreenPicture base(pictures.base, size.width, size.height);
+  const GreenPicture target(pictures.target, size.width, size.height);
   std::vector<double> differences(size.pixels());
   std::vector<double> gradients(size.pixels());
   std::size_t i = 0;
   for (int y = 0; y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x, ++i) {
-      const double difference = base.At(x, y) - target.Between(x + motion.dx[i], y + motion.dy[i]);
+      const double difference =
+          base.At(x, y) - target.Between(static_cast<float>(x + motion.dx[i]),
+                                         static_cast<float>(y + motion.dy[i]));
       differences[i] = difference * difference;
-      gradients[i] = base.Steepness(x, y);
+      gradients[i] = Steepness(base, x, y);
     }
   }
   std::vector<double> misfit = BoxMean(differences, size, kPictureRadius);

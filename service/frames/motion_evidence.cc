@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "base/check.h"
-#include "pipeline/learner/bilinear.h"
+#include "pipeline/learner/green_picture.h"
 
 namespace millrace::service {
 namespace {
@@ -22,31 +22,24 @@ constexpr double kSamples = 2000;
 
 class Lookup {
  public:
-  explicit Lookup(const pipeline::FlowOverPictures& pictures) : pictures_(pictures) {}
+  explicit Lookup(const pipeline::FlowOverPictures& pictures)
+      : base_(pictures.base, pictures.width, pictures.height),
+        target_(pictures.target, pictures.width, pictures.height) {}
 
   [[nodiscard]] bool Holds(float x, float y) const {
-    return x >= 0 && y >= 0 && x <= static_cast<float>(pictures_.width - 1) &&
-           y <= static_cast<float>(pictures_.height - 1);
+    return x >= 0 && y >= 0 && x <= static_cast<float>(base_.width() - 1) &&
+           y <= static_cast<float>(base_.height() - 1);
   }
 
   /// The difference between the base at (x, y) and the target at (to_x, to_y): green, bilinear.
   /// REQUIRES: Holds(to_x, to_y).
   [[nodiscard]] double Difference(int x, int y, float to_x, float to_y) const {
-    const float target =
-        pipeline::Bilinear(pipeline::PlaceBetween(to_y, pictures_.height),
-                           pipeline::PlaceBetween(to_x, pictures_.width),
-                           [this](int row, int column) { return Green(column, row); });
-    const float base = pictures_.base[At(x, y)];
-    return std::abs(base - target);
+    return std::abs(base_.At(x, y) - target_.Between(to_x, to_y));
   }
 
  private:
-  [[nodiscard]] std::size_t At(int x, int y) const {
-    return (static_cast<std::size_t>(y) * pictures_.width + x) * 3 + 1;
-  }
-  [[nodiscard]] float Green(int x, int y) const { return pictures_.target[At(x, y)]; }
-
-  const pipeline::FlowOverPictures& pictures_;
+  const pipeline::GreenPicture base_;
+  const pipeline::GreenPicture target_;
 };
 
 }  // namespace

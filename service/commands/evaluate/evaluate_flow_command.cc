@@ -354,6 +354,14 @@ absl::StatusOr<pipeline::FlowEvaluation> Evaluate(pipeline::FlowEvaluationOption
   return evaluation;
 }
 
+/// Prints the tables, and writes both into `folder` if it has a name.
+absl::Status Report(const std::string& tables, const std::string& json, const std::string& folder) {
+  std::cout << tables << std::flush;
+  if (folder.empty()) return absl::OkStatus();
+  MILLRACE_RETURN_IF_ERROR(WriteFileAtomically(folder + "/evaluation.json", json));
+  return WriteFileAtomically(folder + "/tables.txt", tables);
+}
+
 absl::Status CheckList(const EvaluateFlowArguments& arguments) {
   if (!arguments.truth.empty() || !arguments.hidden.empty() || arguments.pseudo_truth ||
       !arguments.others.empty()) {
@@ -401,12 +409,7 @@ absl::Status RunList(EvaluateFlowArguments& arguments, const std::string& comman
     bar.Show(++done, static_cast<std::int64_t>(all.size()));
   }
   bar.Finish();
-  const std::string table = PairsTable(all);
-  std::cout << table << std::flush;
-  if (arguments.out.empty()) return absl::OkStatus();
-  MILLRACE_RETURN_IF_ERROR(
-      WriteFileAtomically(arguments.out + "/evaluation.json", PairsJson(all, command)));
-  return WriteFileAtomically(arguments.out + "/tables.txt", table);
+  return Report(PairsTable(all), PairsJson(all, command), arguments.out);
 }
 
 absl::Status CheckInput(const EvaluateFlowArguments& arguments) {
@@ -422,13 +425,10 @@ absl::Status Run(EvaluateFlowArguments& arguments, const std::string& command) {
   if (!arguments.pairs_list.empty()) return RunList(arguments, command);
   MILLRACE_RETURN_IF_ERROR(Prepare(arguments));
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::FlowEvaluation evaluation, Evaluate(arguments.options));
-  const std::string tables = EvaluationTables(evaluation);
-  std::cout << tables << std::flush;
-  if (arguments.out.empty()) return absl::OkStatus();
-  MILLRACE_RETURN_IF_ERROR(WriteFileAtomically(
-      arguments.out + "/evaluation.json", EvaluationJson(arguments.options, evaluation, command)));
-  MILLRACE_RETURN_IF_ERROR(WriteFileAtomically(arguments.out + "/tables.txt", tables));
-  if (arguments.no_plots) return absl::OkStatus();
+  MILLRACE_RETURN_IF_ERROR(Report(EvaluationTables(evaluation),
+                                  EvaluationJson(arguments.options, evaluation, command),
+                                  arguments.out));
+  if (arguments.out.empty() || arguments.no_plots) return absl::OkStatus();
   return DrawPlots(EvaluationPlots(evaluation), arguments.out);
 }
 

@@ -2,12 +2,12 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "base/plural.h"
 #include "base/regular_file.h"
 #include "base/status.h"

@@ -145,8 +145,9 @@ export class StreamCard {
         this.#set("scale", `rim: ${shortRate(shown.scale)} px`);
         this.#parts.legend.hidden = false;
       }
-      // Otherwise another picture is wanted meanwhile.
-      if (kMorePictures.every(part => parts.includes(part) === this.#asked.has(part))) this.#shownFrame = newest.frame;
+      // A button may have been pressed meanwhile.
+      const complete = kMorePictures.every(part => parts.includes(part) === this.#asked.has(part));
+      if (complete) this.#shownFrame = newest.frame;
     } finally {
       this.#loading = false;
     }

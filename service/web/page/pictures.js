@@ -3,8 +3,8 @@
 const kPatienceMs = 4000;
 
 /**
- * {frame, pictures, scale} of `parts` ("picture", "flow", "next", "reference", "uncertainty") of the frame `wanted` of `stream`, or of a newer
- * frame if the server no longer has it. Nothing if a part is missing, or if the parts are of two frames.
+ * {frame, pictures, scale} of `parts` ("picture", "flow", "next", "reference", "uncertainty") of the frame `wanted` of
+ * `stream`, or of a newer frame if the server no longer has it. Nothing if a part is missing, or if the parts are of two frames.
  */
 export async function fetchPictures(stream, parts, wanted, viewer) {
   const answers = await Promise.all(parts.map(part => fetch(
