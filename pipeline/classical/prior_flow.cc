@@ -27,11 +27,10 @@ struct PriorFlow::Buffers {
 };
 
 PriorFlow::PriorFlow(int width, int height)
-    : buffers_(std::make_unique<Buffers>(
-          Buffers{.method = MakeDisFlow({.patch_stride = 4, .search_steps = 4}),
-                  .previous = cv::Mat(height, width, CV_8U),
-                  .current = cv::Mat(height, width, CV_8U),
-                  .flow = cv::Mat()})) {
+    : buffers_(std::make_unique<Buffers>(Buffers{.method = MakeDisFlow(kPriorSettings),
+                                                 .previous = cv::Mat(height, width, CV_8U),
+                                                 .current = cv::Mat(height, width, CV_8U),
+                                                 .flow = cv::Mat()})) {
   cv::setNumThreads(1);
 }
 

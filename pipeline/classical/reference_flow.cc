@@ -51,6 +51,7 @@ cv::Ptr<cv::DenseOpticalFlow> OpenCvMethod(std::string_view name) {
   if (name == "dis_fine") {
     return MakeDisFlow({.refinement_steps = 30, .smoothness = 40});
   }
+  if (name == "prior") return MakeDisFlow(kPriorSettings);
   if (name == "dis_fast") return cv::DISOpticalFlow::create(cv::DISOpticalFlow::PRESET_FAST);
   if (name == "dis_ultrafast") {
     return cv::DISOpticalFlow::create(cv::DISOpticalFlow::PRESET_ULTRAFAST);

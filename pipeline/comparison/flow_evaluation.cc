@@ -189,7 +189,7 @@ class FlowEvaluating {
     learner = options_.learner;
     planned->task = options_.task;
     planned->task.network = network;
-    planned->task.loss.smoothness = options_.smoothness.value_or(UsualSmoothness(network));
+    planned->task.loss.smoothness = options_.SmoothnessOf(network);
     learner.schedule = schedule;
     learner.stages = stages;
     learner.width = clips_.front().width;

@@ -57,6 +57,9 @@ struct FlowEvaluationOptions {
   std::vector<std::string> networks = {kUsualFlowNetwork};
   /// The weight of smoothness. Empty: UsualSmoothness() of each network. Replaces the task's.
   std::optional<double> smoothness = {};
+  [[nodiscard]] double SmoothnessOf(const std::string& network) const {
+    return smoothness.value_or(UsualSmoothness(network));
+  }
   std::vector<std::string> schedules = {"sequential"};
   std::vector<int> stages = {1};
   std::vector<std::uint64_t> seeds = {0};

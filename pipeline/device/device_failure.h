@@ -13,11 +13,14 @@ namespace millrace::pipeline {
 /// INTERNAL: any other failure.
 [[nodiscard]] absl::Status FailureOf(const std::exception& thrown);
 
-/// Runs `task` for an engine. Rethrows an exception as a StepError with the status of FailureOf().
+/// Runs `task` for an engine. Rethrows an exception as a StepError with the status of FailureOf(),
+/// a StepError as it is.
 template <typename Task>
 auto RethrowAsStepError(const Task& task) {
   try {
     return task();
+  } catch (const StepError&) {
+    throw;
   } catch (const std::exception& e) {
     throw StepError(FailureOf(e));
   }

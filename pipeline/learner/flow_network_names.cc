@@ -17,7 +17,7 @@ struct Kind {
 // two.
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
-      {"refine", {.channels = 1, .size_multiple = 16}},
+      {"refine", {.channels = 1, .size_multiple = 16, .has_prior = true}},
       {"flow", {.channels = 1, .size_multiple = 16}},
       {"levels", {.channels = 1, .size_multiple = 16, .level_begins = {3, 6}}},
       {"ndconv", {.channels = 3, .size_multiple = 1}},
@@ -37,7 +37,12 @@ const std::vector<std::string>& FlowNetworkNames() {
   return names;
 }
 
-double UsualSmoothness(std::string_view network) { return network == "refine" ? 10 : 0.1; }
+bool HasPrior(std::string_view network) {
+  const absl::StatusOr<FlowNetworkInput> input = FlowNetworkInputOf(network);
+  return input.ok() && input->has_prior;
+}
+
+double UsualSmoothness(std::string_view network) { return HasPrior(network) ? 10 : 0.1; }
 
 bool IsNetworkFile(std::string_view name) { return name.ends_with(".pt"); }
 

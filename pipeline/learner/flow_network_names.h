@@ -41,10 +41,15 @@ struct FlowNetworkInput {
   int channels = 1;
   /// Both sides must be multiples of this.
   int size_multiple = 1;
+  /// Whether it begins with a classical flow, which is its first layer.
+  bool has_prior = false;
   /// The layers, counted from 0, after which a pyramid's next level outputs its flow. Stages with
   /// their own losses may begin there. Empty: a stage's output is no flow.
   std::vector<int> level_begins = {};
 };
+
+/// FlowNetworkInput::has_prior of this network; false for unknown names.
+[[nodiscard]] bool HasPrior(std::string_view network);
 
 /// Whether `name` is the file of a user's own network, *.pt (open_flow_network.h).
 [[nodiscard]] bool IsNetworkFile(std::string_view name);

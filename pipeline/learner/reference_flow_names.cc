@@ -3,8 +3,8 @@
 namespace millrace::pipeline {
 
 const std::vector<std::string>& ReferenceFlowNames() {
-  static const std::vector<std::string> names = {"none",     "dis",           "dis_fine",
-                                                 "dis_fast", "dis_ultrafast", "farneback"};
+  static const std::vector<std::string> names = {
+      "none", "prior", "dis", "dis_fine", "dis_fast", "dis_ultrafast", "farneback"};
   return names;
 }
 

@@ -24,6 +24,7 @@
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/planner/plan_memory.h"
+#include "pipeline/recovery/snapshot_store.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/profile_layers.h"
 
@@ -54,12 +55,6 @@ struct Use {
   double unproven = 4;
   double overhead = kOverhead;  // For everything except weights.
 };
-
-// The number that Recovery keeps.
-double Unproven(int window, int copy_every) {
-  const int copies = window / std::max(copy_every, 1) + 3;
-  return copies;
-}
 
 double KeptBy(const OptimizerOptions& optimizer) {
   using Kind = OptimizerOptions::Kind;
@@ -184,7 +179,7 @@ Use UseOf(const LearnerOptions& options, const DivergenceOptions& divergence) {
           .schedule = options.schedule,
           .request = options.request,
           .kept_of_weights = KeptBy(options.optimizer),
-          .unproven = Unproven(divergence.window, options.copy_every)};
+          .unproven = static_cast<double>(MaxUnproven(divergence.window, options.copy_every))};
 }
 
 absl::StatusOr<double> FlowNeed(const LearnerOptions& options, const FlowTaskOptions& task,

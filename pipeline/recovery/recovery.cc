@@ -14,12 +14,6 @@ namespace {
 // better.
 constexpr double kMaxCheckpointRatio = 1;
 
-// The number of snapshots until the oldest has proven good, if every sample gives information about
-// the weights. Includes the length of the pipeline.
-std::size_t MaxUnproven(const Recovery::Options& options) {
-  return static_cast<std::size_t>(options.divergence.window / options.copy_every) + 3;
-}
-
 absl::Status CheckFits(const Checkpoint& checkpoint, const std::string& folder,
                        const Recovery::Options& options) {
   const CheckpointFacts facts = ReadFacts(checkpoint.facts);
@@ -54,7 +48,7 @@ absl::StatusOr<std::unique_ptr<Recovery>> Recovery::Open(const Options& options,
 Recovery::Recovery(const Options& options)
     : options_(options),
       detector_(options.divergence),
-      snapshots_(MaxUnproven(options)),
+      snapshots_(MaxUnproven(options.divergence.window, options.copy_every)),
       collector_(options.copy_every, [this](NetworkState state) { OnSnapshot(std::move(state)); }) {
 }
 

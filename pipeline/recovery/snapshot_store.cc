@@ -1,8 +1,13 @@
 #include "pipeline/recovery/snapshot_store.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace::pipeline {
+
+std::size_t MaxUnproven(int window, int copy_every) {
+  return static_cast<std::size_t>(window / std::max(copy_every, 1)) + 3;
+}
 
 void SnapshotStore::Reset(NetworkState start) {
   const MutexLock lock(mu_);

@@ -20,6 +20,11 @@ struct Snapshot {
   double ratio = 1;
 };
 
+/// The number of snapshots until the oldest has proven good, if every sample gives information
+/// about the weights: a window of predictions, a snapshot every `copy_every` samples, and the
+/// length of the pipeline.
+[[nodiscard]] std::size_t MaxUnproven(int window, int copy_every);
+
 /// The snapshots for a roll-back. Thread-safe. REQUIRES: Reset() is called first.
 class SnapshotStore {
  public:

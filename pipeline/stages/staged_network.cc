@@ -89,24 +89,24 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
 }
 
 bool StagedNetwork::Run(const Step& step) {
-  bool worked = true;
-  try {
+  return RethrowAsStepError([&] {
     StageRunner& runner = *runners_.at(step.stage - 1);
     switch (step.kind) {
       case OperationKind::kForward:
         runner.Forward(step);
-        break;
+        return true;
       case OperationKind::kBackward:
-        worked = runner.Backward(step);
-        break;
+        return runner.Backward(step);
       case OperationKind::kUpdate:
-        worked = runner.Update();
-        break;
+        return Update(runner, step);
     }
-  } catch (const std::exception& e) {
-    throw StepError(FailureOf(e));
-  }
-  if (step.kind == OperationKind::kUpdate && on_update_) {
+    MILLRACE_CHECK(false);
+  });
+}
+
+bool StagedNetwork::Update(StageRunner& runner, const Step& step) {
+  const bool worked = runner.Update();
+  if (on_update_) {
     Step in_stream = step;
     in_stream.first += running_plan_->first_sample;
     in_stream.last += running_plan_->first_sample;

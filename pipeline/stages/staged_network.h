@@ -131,6 +131,7 @@ class StagedNetwork {
 
  private:
   void Begin(Plan plan, std::int64_t first_sample);
+  bool Update(StageRunner& runner, const Step& step);
 
   // Constant after construction.
   const std::unique_ptr<Loss> loss_;

@@ -22,8 +22,8 @@ bool IsFile(const fs::path& path) {
 }  // namespace
 
 std::string CostOfColdStart(std::string_view network) {
-  return network == "refine" ? "until it learns, its flow is that of the method it corrects"
-                             : "it sees no motion for about its first thousand frames";
+  return pipeline::HasPrior(network) ? "until it learns, its flow is that of the method it corrects"
+                                     : "it sees no motion for about its first thousand frames";
 }
 
 std::string WarmStartWeightsOf(const std::string& program, std::string_view network) {

@@ -12,8 +12,11 @@ MIB = 1 << 20
 
 class AddressSpaceTest(unittest.TestCase):
     def start(self, limit_mib: int) -> subprocess.CompletedProcess:
+        return self.run_millrace(limit_mib, "serve", "--config", "/dev/stdin", "--frames", "1", "--no-progress")
+
+    def run_millrace(self, limit_mib: int, *arguments: str) -> subprocess.CompletedProcess:
         limit = (limit_mib * MIB, limit_mib * MIB)
-        return subprocess.run([millrace_process.program(), "serve", "--config", "/dev/stdin", "--frames", "1", "--no-progress"],
+        return subprocess.run([millrace_process.program(), *arguments],
                               input=json.dumps(millrace_process.config()), text=True, capture_output=True, check=False,
                               timeout=millrace_process.PATIENCE_S,
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit))
@@ -28,6 +31,11 @@ class AddressSpaceTest(unittest.TestCase):
 
     def test_one_stream_is_no_streams(self):
         self.assertIn("for 1 stream: lift the limit", self.start(4000).stderr)
+
+    def test_check_config_says_the_same(self):
+        for ended in (self.run_millrace(3072, "check-config", "/dev/stdin"), self.start(3072)):
+            self.assertEqual(ended.returncode, 1, ended.stderr)
+            self.assertRegex(ended.stderr, r"this process may have 3072 MiB of addresses, and needs \d+ for 1 stream: lift")
 
     def test_with_enough_it_serves(self):
         ended = self.start(32 << 10)

@@ -212,12 +212,9 @@ class CheckConfigTest(unittest.TestCase):
 
     def test_both_say_what_this_process_lacks(self):
         file = self.written(stream(TEST, SMALL))
-        for limit, most, said in ((resource.RLIMIT_NOFILE, 64, "this process may have 64 files open, and needs 124 for 1 stream: raise"),
-                                  (resource.RLIMIT_AS, 3 << 30, "this process may have 3072 MiB of addresses, and needs 4352 for 1 stream: lift")):
-            with self.subTest(said):
-                for ended in self.both(file, lambda: resource.setrlimit(limit, (most, most))):
-                    self.assertEqual(ended.returncode, 1, ended.stdout + ended.stderr)
-                    self.assertIn(said, ended.stderr)
+        for ended in self.both(file, lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))):
+            self.assertEqual(ended.returncode, 1, ended.stdout + ended.stderr)
+            self.assertIn("this process may have 64 files open, and needs 124 for 1 stream: raise", ended.stderr)
         for ended in self.both(file, lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))):
             self.assertEqual(ended.returncode, 0, ended.stderr)
             self.assertIn("this process may have 1024 files open: 16 streams, and", ended.stderr)

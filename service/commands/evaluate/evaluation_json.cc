@@ -112,8 +112,7 @@ json EvaluationOf(const pipeline::FlowEvaluationOptions& options, const FlowEval
   json runs = json::array();
   for (const FlowEvaluation::Run& run : evaluation.runs) {
     runs.push_back(writer.RunJson(run));
-    runs.back()["smoothness"] =
-        options.smoothness.value_or(pipeline::UsualSmoothness(run.name.network));
+    runs.back()["smoothness"] = options.SmoothnessOf(run.name.network);
   }
   return {{"millrace", MILLRACE_VERSION},
           {"command", command},

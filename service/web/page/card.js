@@ -198,8 +198,8 @@ export class StreamCard {
   }
 
   #showMotion(stream) {
-    const {value, note, tone} = motionOf(stream);
-    this.#set("score-name", "Motion explained");
+    const {name, value, note, tone} = motionOf(stream);
+    this.#set("score-name", name);
     this.#set("score", value);
     this.#parts.score.className = tone;
     this.#set("score-note", note);

@@ -15,7 +15,8 @@ function scoreOf(stream) {
     const {value} = describeScore(stream.labels, labels.classes);
     return {name: labels.classes ? "right" : "squared error", value, tone: ""};
   }
-  return {name: "motion explained", ...motionOf(stream)};
+  const {name, value, tone} = motionOf(stream);
+  return {name: name[0].toLowerCase() + name.slice(1), value, tone};
 }
 
 export class StreamTile {

@@ -13,7 +13,8 @@ const kSourceTexts = {"backing off": "camera away, tries again"};
 // A cold start explains nothing before it has seen about this number of frames.
 const kColdStartFrames = 1000;
 
-const kReferenceNames = {dis: "DIS", dis_fine: "DIS fine", dis_fast: "DIS fast", farneback: "Farneback"};
+const kReferenceNames = {prior: "the prior", dis: "DIS", dis_fine: "DIS fine", dis_fast: "DIS fast",
+                         dis_ultrafast: "DIS ultrafast", farneback: "Farneback"};
 
 /** The name of a method that predictions are compared with, as people write it. */
 export const referenceName = method => kReferenceNames[method] ?? method;
@@ -86,13 +87,6 @@ export function verdictOf(stream) {
   return reference !== null && reference.gain < 1 ? "behind" : "good";
 }
 
-function besideReference({reference}) {
-  if (reference === null) return "";
-  const {name, gain} = reference;
-  const how = gain < 0 ? "worse than" : `${gain.toFixed(2)}× what`;
-  return `; ${how} ${referenceName(name)}${gain < 0 ? "" : " explains"}`;
-}
-
 function noteOf(verdict, recent) {
   const {explained, predictions, window} = recent;
   const by = `${Math.round(-100 * explained)} % worse than seeing no motion`;
@@ -103,17 +97,24 @@ function noteOf(verdict, recent) {
     case "worse": return by;
     case "equal": return "as good as seeing no motion";
     default: return predictions < window
-      ? `of the first ${predictions} frames` : `of the last ${window} frames${besideReference(recent)}`;
+      ? `of the first ${predictions} frames` : `of the last ${window} frames`;
   }
 }
 
 const kVerdictTones = {spurious: "wait", cold: "wait", worse: "bad", good: "good"};
 
-/** {value, note, tone} for the share of the motion that the model explains. */
+/**
+ * {name, value, note, tone} for the quality of the model: the share of the motion that it explains. Once a
+ * full window of a stream with a reference method explains some: this share over that of the method.
+ */
 export function motionOf(stream) {
   const verdict = verdictOf(stream);
-  return {value: shareText(verdict === "unknown" ? null : stream.recent.explained),
-          note: noteOf(verdict, stream.recent), tone: kVerdictTones[verdict] ?? ""};
+  const {explained, reference} = stream.recent;
+  const figure = {name: "Motion explained", value: shareText(verdict === "unknown" ? null : explained),
+                  note: noteOf(verdict, stream.recent), tone: kVerdictTones[verdict] ?? ""};
+  if (reference === null || !["good", "behind"].includes(verdict)) return figure;
+  return {...figure, name: `Gain over ${referenceName(reference.name)}`,
+          value: `${reference.gain.toFixed(2)}×`, note: `explains ${figure.value} of the motion, ${figure.note}`};
 }
 
 /** The stream's problems, the most serious first: [{text, tone}]. */

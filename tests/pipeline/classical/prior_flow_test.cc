@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "pipeline/classical/reference_flow.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -59,6 +62,28 @@ TEST(PriorFlowTest, APairsFlowDoesNotDependOnThePairBefore) {
   const Plane first = FlowOf(method, Waves(0, 0), Waves(2, 1));
   FlowOf(method, Waves(0, 0), Waves(-9, 7));
   EXPECT_EQ(FlowOf(method, Waves(0, 0), Waves(2, 1)), first);
+}
+
+// The reference `prior` is what a network begins with.
+TEST(PriorFlowTest, IsTheReferenceOfThisName) {
+  std::vector<std::uint8_t> rgb[2];
+  Plane planes[2];
+  for (int i = 0; i < 2; ++i) {
+    for (const float value : Waves(2.5 * i, -1.5 * i)) {
+      const auto byte = static_cast<std::uint8_t>(std::lround(255 * value));
+      rgb[i].insert(rgb[i].end(), 3, byte);
+      planes[i].push_back(static_cast<float>(byte) / 255);
+    }
+  }
+  PriorFlow method(kWidth, kHeight);
+  const Plane flow = FlowOf(method, planes[0], planes[1]);
+  const auto reference = MakeReferenceFlow("prior", kWidth, kHeight);
+  ASSERT_TRUE(reference.ok()) << reference.status();
+  const std::vector<float> vectors = (*reference)->Flow(rgb[0], rgb[1]);
+  for (std::size_t i = 0; i < kPixels; ++i) {
+    ASSERT_EQ(vectors[2 * i], flow[i]) << i;
+    ASSERT_EQ(vectors[2 * i + 1], flow[kPixels + i]) << i;
+  }
 }
 
 TEST(PriorFlowTest, NothingMovesBetweenEqualPictures) {

