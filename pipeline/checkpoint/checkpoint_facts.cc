@@ -8,6 +8,7 @@ namespace {
 
 constexpr char kTask[] = "task";
 constexpr char kSeed[] = "seed";
+constexpr char kOptimizer[] = "optimizer";
 constexpr char kSchedule[] = "schedule";
 constexpr char kSamplesPerPattern[] = "samples_per_pattern";
 constexpr char kPattern[] = "pattern";
@@ -39,6 +40,7 @@ void Take(const Facts& facts, const char* name, double& value) {
 
 Facts WriteFacts(const CheckpointFacts& facts) {
   Facts written = {{kTask, facts.task},
+                   {kOptimizer, facts.optimizer},
                    {kSchedule, facts.schedule},
                    {kSamplesPerPattern, absl::StrCat(facts.samples_per_pattern)},
                    {kPattern, facts.pattern},
@@ -56,6 +58,7 @@ CheckpointFacts ReadFacts(const Facts& written) {
   facts.task = Text(written, kTask);
   std::uint64_t seed = 0;
   if (absl::SimpleAtoi(Text(written, kSeed), &seed)) facts.seed = seed;
+  if (written.contains(kOptimizer)) facts.optimizer = Text(written, kOptimizer);
   facts.schedule = Text(written, kSchedule);
   Take(written, kSamplesPerPattern, facts.samples_per_pattern);
   facts.pattern = Text(written, kPattern);

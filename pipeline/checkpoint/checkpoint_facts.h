@@ -17,6 +17,8 @@ struct CheckpointFacts {
   std::string task = {};
   /// The seed that, with a sample's number, determines all random numbers. nullopt: not recorded.
   std::optional<std::uint64_t> seed = {};
+  /// OptimizerStateInWords(). Versions before it was recorded had "rmsprop" in all streams.
+  std::string optimizer = "rmsprop";
   /// The schedule, the samples of its plan's pattern, and the pattern as PatternText() writes it.
   /// For human readers: a resumed learner plans again.
   std::string schedule = {};

@@ -38,6 +38,7 @@ struct PlannedNetwork {
 
 struct PlannedRun {
   FlowRunName name;
+  OptimizerOptions optimizer;
   std::size_t clip = 0;
   std::string weights;
   std::shared_ptr<const PlannedNetwork> network;
@@ -215,16 +216,29 @@ class FlowEvaluating {
       planned->step_ms += cost.forward + cost.backward + cost.update;
     }
     if (options_.step_ms > 0) ScaleTo(options_.step_ms, *planned);
-    const std::vector<double> no_camera = {0};
-    for (const double rate : options_.camera_rates.empty() ? no_camera : options_.camera_rates) {
-      for (std::size_t i = 0; i < options_.seeds.size(); ++i) {
-        runs_.push_back({.name = {network, schedule, stages, rate, options_.seeds[i]},
-                         .clip = clips_.size() > 1 ? i : 0,
-                         .weights = WeightsOf(i),
-                         .network = planned});
-      }
+    const std::vector<FlowEvaluationOptions::NamedOptimizer> own = {{"", learner.optimizer}};
+    for (const auto& [name, optimizer] : options_.optimizers.empty() ? own : options_.optimizers) {
+      AddRuns({.network = network, .schedule = schedule, .stages = stages, .optimizer = name},
+              optimizer, planned);
     }
     return absl::OkStatus();
+  }
+
+  // A run for each camera rate and seed.
+  void AddRuns(FlowRunName name, const OptimizerOptions& optimizer,
+               const std::shared_ptr<const PlannedNetwork>& network) {
+    const std::vector<double> no_camera = {0};
+    for (const double rate : options_.camera_rates.empty() ? no_camera : options_.camera_rates) {
+      name.camera_rate = rate;
+      for (std::size_t i = 0; i < options_.seeds.size(); ++i) {
+        name.seed = options_.seeds[i];
+        runs_.push_back({.name = name,
+                         .optimizer = optimizer,
+                         .clip = clips_.size() > 1 ? i : 0,
+                         .weights = WeightsOf(i),
+                         .network = network});
+      }
+    }
   }
 
   // The weights file of the seed at this index. Empty: random weights.
@@ -351,6 +365,7 @@ class FlowEvaluating {
     LearnerOptions learner = planned.network->learner;
     learner.seed = planned.name.seed;
     learner.weights = planned.weights;
+    learner.optimizer = planned.optimizer;
     learner.request.switch_at = SwitchAt(evaluation_.pairs[planned.clip]);
     const ClipSource& clip = clips_[planned.clip];
     FlowRunOptions run{.clip = clip,
@@ -421,12 +436,13 @@ class FlowEvaluating {
 
 bool FlowRunName::SameButSeed(const FlowRunName& other) const {
   return network == other.network && schedule == other.schedule && stages == other.stages &&
-         camera_rate == other.camera_rate;
+         optimizer == other.optimizer && camera_rate == other.camera_rate;
 }
 
 std::string FlowRunName::Text() const {
   std::string text = absl::StrCat(network, " ", schedule);
   if (stages > 1) absl::StrAppend(&text, " x", stages);
+  if (!optimizer.empty()) absl::StrAppend(&text, " ", optimizer);
   if (camera_rate > 0) absl::StrAppendFormat(&text, " at %g/s", camera_rate);
   return text;
 }

@@ -25,6 +25,8 @@ struct FlowRunName {
   std::string network;
   std::string schedule;
   int stages = 1;
+  /// Of FlowEvaluationOptions::optimizers; empty if there are none.
+  std::string optimizer = {};
   /// The rate of a camera that does not wait, in frames per second; 0: every pair waits for its
   /// turn.
   double camera_rate = 0;
@@ -62,6 +64,13 @@ struct FlowEvaluationOptions {
   }
   std::vector<std::string> schedules = {"sequential"};
   std::vector<int> stages = {1};
+  /// A further dimension of the combinations, each with its name in tables. Empty: the learner's
+  /// own optimizer.
+  struct NamedOptimizer {
+    std::string name;
+    OptimizerOptions optimizer;
+  };
+  std::vector<NamedOptimizer> optimizers = {};
   std::vector<std::uint64_t> seeds = {0};
   /// For hybrid: the pair before which it becomes sequential. Replaces the learner's value. 0: the
   /// middle of the clip, so that it learns both ways in clips of any length.

@@ -221,6 +221,7 @@ class FlowLearner final : public Learner {
             .checkpoints = options_.checkpoints,
             .hooks = hooks_,
             .task = FlowTaskInWords(task_.next_frame),
+            .optimizer = OptimizerStateInWords(options_.optimizer),
             .seed = options_.seed};
   }
 

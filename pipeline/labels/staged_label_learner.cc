@@ -172,6 +172,7 @@ Recovery::Options StagedLabelLearner::RecoveryOptions(const DivergenceOptions& d
           .checkpoints = options_.checkpoints,
           .hooks = hooks_,
           .task = TaskInWords(task_),
+          .optimizer = OptimizerStateInWords(options_.optimizer),
           .seed = options_.seed};
 }
 

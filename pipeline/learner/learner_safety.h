@@ -78,6 +78,9 @@ struct Resumption {
   std::int64_t first_sample = 0;
   /// The position of the source at the time of the checkpoint.
   SourcePosition position = {};
+  /// The optimizer of the checkpoint, if its state does not fit the configured one, which therefore
+  /// begins with an empty state. Empty: it continues.
+  std::string other_optimizer = {};
   /// Why newer checkpoints were rejected. Each names the file and the error.
   std::vector<absl::Status> refused = {};
 };

@@ -1,22 +1,16 @@
 #include "pipeline/learner/optimizer_options.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
-#include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 
 namespace millrace::pipeline {
 namespace {
 
 using Kind = OptimizerOptions::Kind;
-
-constexpr std::array<std::pair<const char*, Kind>, 4> kKinds = {{{"rmsprop", Kind::kRmsProp},
-                                                                 {"sgd", Kind::kSgd},
-                                                                 {"adam", Kind::kAdam},
-                                                                 {"adamw", Kind::kAdamW}}};
 
 // These limits keep every update finite: see Optimizer::Step().
 constexpr double kMostRate = 1e6;
@@ -45,12 +39,30 @@ absl::Status CheckSgdOnly(const OptimizerOptions& options) {
 
 }  // namespace
 
+const std::vector<std::string>& OptimizerNames() {
+  static const std::vector<std::string> names = {"rmsprop", "sgd", "adam", "adamw"};
+  return names;
+}
+
 absl::StatusOr<Kind> OptimizerKind(std::string_view name) {
-  for (const auto& [known, kind] : kKinds) {
-    if (name == known) return kind;
-  }
+  const std::vector<std::string>& names = OptimizerNames();
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<Kind>(found - names.begin());
   return absl::InvalidArgumentError(absl::StrCat("there is no optimizer \"", std::string(name),
-                                                 "\"; use one of: rmsprop, sgd, adam, adamw"));
+                                                 "\"; use one of: ", absl::StrJoin(names, ", ")));
+}
+
+std::string OptimizerStateInWords(const OptimizerOptions& options) {
+  switch (options.kind) {
+    case Kind::kRmsProp:
+      return "rmsprop";
+    case Kind::kSgd:
+      return options.momentum > 0 ? "sgd with momentum" : "sgd without momentum";
+    case Kind::kAdam:
+    case Kind::kAdamW:
+      return "adam";
+  }
+  return "";
 }
 
 absl::Status CheckOptimizer(const OptimizerOptions& o) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,8 +40,15 @@ struct OptimizerOptions {
   bool spike_compensation = false;
 };
 
-/// The kind called "rmsprop", "sgd", "adam" or "adamw". Fails with INVALID_ARGUMENT naming them.
+/// "rmsprop", "sgd", "adam", "adamw": the names of OptimizerOptions::Kind, in its order.
+[[nodiscard]] const std::vector<std::string>& OptimizerNames();
+
+/// The kind with one of OptimizerNames(). Fails with INVALID_ARGUMENT naming them.
 [[nodiscard]] absl::StatusOr<OptimizerOptions::Kind> OptimizerKind(std::string_view name);
+
+/// What the optimizer keeps of each weight, in words; equal for options that can continue from each
+/// other's state.
+[[nodiscard]] std::string OptimizerStateInWords(const OptimizerOptions& options);
 
 /// Fails with INVALID_ARGUMENT, saying what is allowed, if a value is out of range or wrong for the
 /// kind.

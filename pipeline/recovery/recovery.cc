@@ -39,8 +39,11 @@ absl::StatusOr<std::unique_ptr<Recovery>> Recovery::Open(const Options& options,
   MILLRACE_ASSIGN_OR_RETURN(recovery->writer_,
                             CheckpointWriter::Open(options.checkpoints, options.hooks, chain));
   recovery->newest_ = recovery->writer_->TakeNewest();
+  recovery->resumption_ = recovery->writer_->resumption();
   if (const std::optional<Checkpoint>& newest = recovery->newest_) {
     MILLRACE_RETURN_IF_ERROR(CheckFits(*newest, recovery->resumption().checkpoint, options));
+    const std::string optimizer = ReadFacts(newest->facts).optimizer;
+    if (optimizer != options.optimizer) recovery->resumption_.other_optimizer = optimizer;
   }
   return recovery;
 }
@@ -52,16 +55,16 @@ Recovery::Recovery(const Options& options)
       collector_(options.copy_every, [this](NetworkState state) { OnSnapshot(std::move(state)); }) {
 }
 
-const Resumption& Recovery::resumption() const {
-  static const Resumption anew;
-  return writer_ != nullptr ? writer_->resumption() : anew;
-}
-
 void Recovery::Begin(StagedNetwork& network) {
   network_ = &network;
   NetworkState start{.sample = resumption().first_sample - 1, .layers = network.store().Save()};
   if (newest_) {
     origin_ = std::exchange(start, std::move(newest_->network));
+    if (!resumption_.other_optimizer.empty()) {
+      for (std::size_t i = 0; i < start.layers.size(); ++i) {
+        start.layers[i].optimizer.of_parameters = origin_->layers[i].optimizer.of_parameters;
+      }
+    }
     before_ = ReadFacts(newest_->facts).learning;
     newest_.reset();
     network.store().Restore(start.layers);
@@ -196,6 +199,7 @@ Checkpoint Recovery::CheckpointOf(Snapshot snapshot) const {
   const Plan& plan = network_->plan();
   CheckpointFacts facts{.task = options_.task,
                         .seed = options_.seed,
+                        .optimizer = options_.optimizer,
                         .schedule = plan.schedule,
                         .samples_per_pattern = plan.samples_per_pattern,
                         .pattern = PatternText(plan),

@@ -48,6 +48,9 @@ class Recovery {
     LearnerHooks hooks = {};
     /// The learning task, as text. Rejects checkpoints of another task.
     std::string task = {};
+    /// OptimizerStateInWords(). With a checkpoint of another one, the optimizer's state begins
+    /// empty.
+    std::string optimizer = {};
     /// The seed of all random numbers. Rejects checkpoints of another seed.
     std::uint64_t seed = 0;
   };
@@ -64,7 +67,7 @@ class Recovery {
   Recovery& operator=(const Recovery&) = delete;
 
   /// Constant.
-  [[nodiscard]] const Resumption& resumption() const;
+  [[nodiscard]] const Resumption& resumption() const { return resumption_; }
 
   /// Restores the resumed state into `network`. Call it once, before the network runs.
   void Begin(StagedNetwork& network);
@@ -139,6 +142,7 @@ class Recovery {
   const Options options_;
   std::unique_ptr<CheckpointWriter> writer_;  // Null: keeps no checkpoints.
   std::optional<Checkpoint> newest_;          // Until Begin().
+  Resumption resumption_;
   LearningFigures before_;  // Figures of earlier processes, from their checkpoint.
   StagedNetwork* network_ = nullptr;
 

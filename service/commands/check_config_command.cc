@@ -56,14 +56,21 @@ std::string DescribeStages(const StreamConfig& stream) {
                       stages == 1 ? " stage" : " stages");
 }
 
+std::string DescribeOptimizer(const pipeline::OptimizerOptions& optimizer) {
+  const std::string rate = absl::StrCat("learning rate ", optimizer.learning_rate);
+  if (optimizer.kind == pipeline::OptimizerOptions::Kind::kRmsProp) return rate;
+  return absl::StrCat(rate, " of ",
+                      pipeline::OptimizerNames()[static_cast<std::size_t>(optimizer.kind)]);
+}
+
 std::string DescribeStream(const StreamConfig& stream) {
   const ingest::SourceOptions& source = stream.source;
   const pipeline::LearnerOptions& learner = stream.learner;
   return absl::StrCat(
       stream.name, "\n  source    ", ingest::WithoutCredentials(source.uri),
       source.loop ? ", looped" : "", source.as_camera ? ", as a camera" : "", "\n  learns    ",
-      DescribeTask(stream), ", learning rate ", learner.optimizer.learning_rate,
-      DescribeColdStart(stream), "\n  plan      ", learner.schedule, ", ", DescribeStages(stream),
+      DescribeTask(stream), ", ", DescribeOptimizer(learner.optimizer), DescribeColdStart(stream),
+      "\n  plan      ", learner.schedule, ", ", DescribeStages(stream),
       learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured",
       learner.devices.empty() ? "" : ", on ", absl::StrJoin(learner.devices, ", "), "\n");
 }

@@ -112,6 +112,12 @@ constexpr ConfigKey kSchedule = {"schedule",
                                  {},
                                  "How the network is cut into stages that work at the same time, "
                                  "for every stream that has no `schedule` of its own."};
+constexpr ConfigKey kOptimizer = {"optimizer",
+                                  SectionType{OptimizerKeys},
+                                  {},
+                                  "How an update follows from the gradients, for every stream that "
+                                  "has no `optimizer` of its own. Its size is "
+                                  "model.learning_rate."};
 constexpr ConfigKey kLearning = {
     "learning",
     SectionType{LearningKeys},
@@ -147,6 +153,7 @@ constexpr ConfigKey kStreamKeys[] = {
      kRequired},
     kModel,
     kSchedule,
+    kOptimizer,
     kLearning,
     kScores,
     kCheckpoints,
@@ -167,6 +174,7 @@ constexpr ConfigKey kFileKeys[] = {
      "The addresses of the server. Port 0 takes a free port."},
     kModel,
     kSchedule,
+    kOptimizer,
     kLearning,
     kScores,
     kCheckpoints,
@@ -214,6 +222,7 @@ void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   stream.effective = Dump(ValuesOf(StreamKeys(), target));
   ChooseStages(stream);
   CheckSchedule(entry, stream);
+  CheckOptimizer(entry, stream);
   if (IsOfLabels(stream.task)) {
     CompleteLabels(entry, stream);
   } else {

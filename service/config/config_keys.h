@@ -13,6 +13,7 @@ namespace millrace::service {
 [[nodiscard]] ConfigKeys SourceKeys();
 [[nodiscard]] ConfigKeys ModelKeys();
 [[nodiscard]] ConfigKeys ScheduleKeys();
+[[nodiscard]] ConfigKeys OptimizerKeys();
 [[nodiscard]] ConfigKeys LearningKeys();
 [[nodiscard]] ConfigKeys ScoreKeys();
 [[nodiscard]] ConfigKeys CheckpointKeys();
@@ -25,6 +26,7 @@ inline constexpr int kLabelPicture = 32;
 void CheckListen(const ConfigValue& file, const Listen& listen);
 void CheckSource(const ConfigValue& stream, const StreamConfig& config);
 void CheckModel(const ConfigValue& stream, const StreamConfig& config);
+void CheckOptimizer(const ConfigValue& stream, const StreamConfig& config);
 void CheckSchedule(const ConfigValue& stream, const StreamConfig& config);
 
 /// Notes each missing or contradictory setting of labels, and chooses the size of the pictures and

@@ -1,4 +1,6 @@
-// The sections `learning`, `scores` and `checkpoints`.
+// The sections `optimizer`, `learning`, `scores` and `checkpoints`.
+#include <string_view>
+
 #include "pipeline/decisions/update_policy.h"
 #include "pipeline/learner/reference_flow_names.h"
 #include "service/config/config_keys.h"
@@ -9,6 +11,42 @@ namespace {
 pipeline::UpdatePolicyOptions& Policy(const ConfigTarget& target) {
   return target.stream->flow.learning.policy;
 }
+
+constexpr double kBelowOne = 0.999999;
+
+pipeline::OptimizerOptions& Optimizer(const ConfigTarget& target) {
+  return target.stream->learner.optimizer;
+}
+
+// The smallest eps keeps every update finite (pipeline/optim/optimizer.h).
+constexpr ConfigKey kOptimizerKeys[] = {
+    {"kind", ChoiceType{pipeline::OptimizerNames},
+     Enumeration<pipeline::OptimizerNames>([](auto& t) -> auto& { return Optimizer(t).kind; }),
+     "rmsprop: without momentum, for frames that resemble each other. sgd, adam, adamw: as in "
+     "PyTorch. After a change a stream keeps its weights; the optimizer's own state begins anew."},
+    {"momentum", RealType{0, kBelowOne},
+     Member([](auto& t) -> auto& { return Optimizer(t).momentum; }),
+     "sgd: the share of the last step that goes on, less than 1."},
+    {"nesterov", FlagType{}, Member([](auto& t) -> auto& { return Optimizer(t).nesterov; }),
+     "sgd with momentum: Nesterov's."},
+    {"weight_decay", RealType{0, 1},
+     Member([](auto& t) -> auto& { return Optimizer(t).weight_decay; }),
+     "The weights, times this, are added to the gradient. adamw: subtracted from the weights."},
+    {"beta1", RealType{0, kBelowOne}, Member([](auto& t) -> auto& { return Optimizer(t).beta1; }),
+     "adam, adamw: how long gradients and their squares are remembered, each less than 1."},
+    {"beta2", RealType{0, kBelowOne}, Member([](auto& t) -> auto& { return Optimizer(t).beta2; })},
+    {"eps", RealType{1e-12, 1}, Member([](auto& t) -> auto& { return Optimizer(t).eps; }),
+     "All but sgd: added to what divides a step, so that small gradients make no large ones."},
+    {"clip_norm", RealType{0, 1e9}, Member([](auto& t) -> auto& { return Optimizer(t).clip_norm; }),
+     "Scale a stage's gradients down to this norm. 0: never."},
+    {"pipemare_steps", WholeType{0, 1'000'000'000},
+     Member([](auto& t) -> auto& { return Optimizer(t).pipemare_steps; }),
+     "A stage whose gradients come late begins with a smaller rate, and has the whole rate after "
+     "this number of updates (PipeMare's rule). 0: at once."},
+    {"spike_compensation", FlagType{},
+     Member([](auto& t) -> auto& { return Optimizer(t).spike_compensation; }),
+     "sgd with momentum: make up at once for the steps that a late gradient missed."},
+};
 
 constexpr ConfigKey kLearningKeys[] = {
     {"policy", ChoiceType{pipeline::UpdatePolicyNames},
@@ -62,6 +100,27 @@ constexpr ConfigKey kCheckpointKeys[] = {
 };
 
 }  // namespace
+
+ConfigKeys OptimizerKeys() { return kOptimizerKeys; }
+
+void CheckOptimizer(const ConfigValue& stream, const StreamConfig& config) {
+  const pipeline::OptimizerOptions& optimizer = config.learner.optimizer;
+  const auto check = [&](std::string_view key, bool used) {
+    if (!used) return;
+    if (optimizer.kind != pipeline::OptimizerOptions::Kind::kSgd) {
+      stream.WrongAt("optimizer", key, "is for the kind sgd only");
+    } else if (optimizer.momentum == 0) {
+      stream.WrongAt("optimizer", key, "needs a momentum above 0");
+    }
+  };
+  check("momentum", optimizer.momentum > 0);
+  check("nesterov", optimizer.nesterov);
+  check("spike_compensation", optimizer.spike_compensation);
+  if (optimizer.nesterov && optimizer.spike_compensation) {
+    stream.WrongAt("optimizer", "spike_compensation",
+                   "excludes nesterov: leave one of the two out");
+  }
+}
 
 ConfigKeys LearningKeys() { return kLearningKeys; }
 

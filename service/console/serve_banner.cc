@@ -39,8 +39,11 @@ std::string DescribeLimit(const pipeline::LearnerDescription& learner) {
 std::string DescribeStart(const BannerStream& stream) {
   const pipeline::Resumption& resumption = stream.resumption;
   if (resumption.checkpoint.empty()) return DescribeOrigin(stream.config);
-  return absl::StrCat(resumption.checkpoint, "\n", std::string(kIndent), "where it ended after ",
-                      Plural(resumption.first_sample, "frame"));
+  const std::string& other = resumption.other_optimizer;
+  return absl::StrCat(
+      resumption.checkpoint, "\n", std::string(kIndent), "where it ended after ",
+      Plural(resumption.first_sample, "frame"),
+      other.empty() ? "" : absl::StrCat("; the optimizer begins anew: the checkpoint's is ", other));
 }
 
 std::string DescribeTask(const BannerStream& stream) {

@@ -13,8 +13,10 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/atomic_file.h"
 #include "base/status.h"
 #include "pipeline/classical/reference_flow.h"
@@ -29,6 +31,7 @@
 #include "service/commands/evaluate/video_clip.h"
 #include "service/terminal/cli_exit_codes.h"
 #include "service/terminal/cli_network.h"
+#include "service/terminal/cli_optimizer.h"
 #include "service/terminal/cli_values.h"
 #include "service/terminal/progress_bar.h"
 #include "service/terminal/serve_signals.h"
@@ -37,7 +40,7 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-Each combination of network, schedule, number of stages, camera rate and seed is a run. A run
+Each combination of network, schedule, number of stages, optimizer, camera rate and seed is a run. A run
 learns from the stream once, in order. Each flow is scored before the model learns from its pair.
 Then learning ends, and the final weights are tested on the first and the last window and on
 --others. The initial weights are tested beside them. The first window also tests the weights right
@@ -63,6 +66,8 @@ Examples
   millrace evaluate flow generated --seeds 5 --out cold
   millrace evaluate flow street.mp4 --weights refine-start.safetensors \
       --schedules sequential,partime --stages 2,4 --learning-rate 1e-4
+  millrace evaluate flow generated --schedules sequential,partime --stages 4 \
+      --optimizers rmsprop,adam:3e-4,sgd:0.01 --momentum 0.9
   millrace evaluate flow generated --camera-rates 10,20,40 --step-ms 60 --stages 2,4 \
       --schedules sequential,one_f_one_b_star --seeds 5 --out camera
   millrace evaluate flow pictures/ --truth flow/ --size 1024x432
@@ -158,10 +163,11 @@ void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
           "out: random ones")
       ->delimiter(',')
       ->allow_extra_args(false);
-  flow.add_option("--learning-rate", arguments.options.learner.optimizer.learning_rate,
-                  "RMSprop's learning rate")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  AddOptimizer(flow, arguments.optimizer, arguments.options.learner.optimizer);
+  flow.add_option("--optimizers", arguments.optimizers,
+                  "Compare these, each NAME or NAME:LEARNING_RATE, with the options above")
+      ->delimiter(',')
+      ->excludes("--optimizer");
   flow.add_option_function<std::string>(
           "--loss",
           [&loss](const std::string& name) {
@@ -295,6 +301,35 @@ absl::Status PrepareTask(EvaluateFlowArguments& arguments) {
   return absl::OkStatus();
 }
 
+/// "adam" or "adam:0.001", with the other options of `common`. Those of sgd alone stay with it.
+absl::StatusOr<pipeline::OptimizerOptions> OptimizerOf(const std::string& text,
+                                                       pipeline::OptimizerOptions common) {
+  const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
+  MILLRACE_ASSIGN_OR_RETURN(common.kind, pipeline::OptimizerKind(parts.front()));
+  if (parts.size() > 1 && !absl::SimpleAtod(parts.back(), &common.learning_rate)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--optimizers ", text, ": after the colon comes a learning rate, as 0.001"));
+  }
+  if (common.kind != pipeline::OptimizerOptions::Kind::kSgd) {
+    common.momentum = 0;
+    common.nesterov = common.spike_compensation = false;
+  }
+  MILLRACE_RETURN_IF_ERROR(pipeline::CheckOptimizer(common));
+  return common;
+}
+
+absl::Status PrepareOptimizers(EvaluateFlowArguments& arguments) {
+  pipeline::FlowEvaluationOptions& options = arguments.options;
+  pipeline::OptimizerOptions& own = options.learner.optimizer;
+  MILLRACE_ASSIGN_OR_RETURN(own.kind, pipeline::OptimizerKind(arguments.optimizer));
+  for (const std::string& text : arguments.optimizers) {
+    MILLRACE_ASSIGN_OR_RETURN(const pipeline::OptimizerOptions one, OptimizerOf(text, own));
+    options.optimizers.push_back({.name = text, .optimizer = one});
+  }
+  if (!options.optimizers.empty()) return absl::OkStatus();
+  return pipeline::CheckOptimizer(own);
+}
+
 absl::Status PrepareFolder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -321,6 +356,7 @@ absl::Status CheckPseudoTruth(const EvaluateFlowArguments& arguments) {
 /// What all evaluations of a command have in common.
 absl::Status PrepareRuns(EvaluateFlowArguments& arguments) {
   MILLRACE_RETURN_IF_ERROR(PrepareTask(arguments));
+  MILLRACE_RETURN_IF_ERROR(PrepareOptimizers(arguments));
   if (!arguments.out.empty()) {
     if (!arguments.no_plots) MILLRACE_RETURN_IF_ERROR(CheckGnuplot());
     MILLRACE_RETURN_IF_ERROR(PrepareFolder(arguments.out));

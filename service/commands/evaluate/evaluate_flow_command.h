@@ -36,6 +36,10 @@ struct EvaluateFlowArguments {
   bool no_frozen = false;
   bool no_plots = false;
   std::string out;
+  /// The name of the optimizer.
+  std::string optimizer = "rmsprop";
+  /// NAME or NAME:LEARNING_RATE, instead of `optimizer`.
+  std::vector<std::string> optimizers = {};
   /// All other options.
   pipeline::FlowEvaluationOptions options;
 };

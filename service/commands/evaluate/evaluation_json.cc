@@ -69,6 +69,7 @@ class Writer {
                       {"drifts", result.learning.drifts},
                       {"model", StreamJson(result.model)},
                       {"frozen", std::move(frozen)}};
+    if (!run.name.optimizer.empty()) described["optimizer"] = run.name.optimizer;
     if (run.name.camera_rate > 0) {
       described["camera_rate"] = run.name.camera_rate;
       described["step_ms"] = run.step_ms;
@@ -117,6 +118,8 @@ json EvaluationOf(const pipeline::FlowEvaluationOptions& options, const FlowEval
   return {{"millrace", MILLRACE_VERSION},
           {"command", command},
           {"task", options.task.next_frame ? "next_frame" : "flow"},
+          {"optimizer",
+           pipeline::OptimizerNames()[static_cast<std::size_t>(options.learner.optimizer.kind)]},
           {"learning_rate", options.learner.optimizer.learning_rate},
           {"loss", pipeline::FlowLossNames()[static_cast<std::size_t>(options.task.loss.kind)]},
           {"weights", options.weights},

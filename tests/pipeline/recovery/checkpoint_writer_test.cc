@@ -326,6 +326,35 @@ TEST_F(CheckpointWriterTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice) 
   EXPECT_TRUE(is_zero(predicted[came_back[1]])) << "those that it would have begun with";
 }
 
+// The weights are worth keeping; what another optimizer knows of them is not its own.
+TEST_F(CheckpointWriterTest, AnotherOptimizerKeepsTheWeightsAndBeginsAnew) {
+  FlowOptions options = Options();
+  {
+    TestLearner first(options);
+    first.Learn(25);
+    first.End();
+  }
+  using Kind = OptimizerOptions::Kind;
+  std::int64_t learned = 25;
+  // AdamW keeps what Adam keeps.
+  for (const auto& [kind, momentum, other] : {std::tuple(Kind::kAdam, 0.0, "rmsprop"),
+                                              {Kind::kAdamW, 0.0, ""},
+                                              {Kind::kSgd, 0.0, "adam"},
+                                              {Kind::kSgd, 0.9, "sgd without momentum"}}) {
+    options.learner.optimizer.kind = kind;
+    options.learner.optimizer.momentum = momentum;
+    TestLearner next(options);
+    ASSERT_TRUE(next.status().ok()) << next.status();
+    EXPECT_EQ(next->resumption().first_sample, learned);
+    EXPECT_EQ(next->resumption().other_optimizer, other);
+    next.StartAt(learned);
+    next.Learn(5);
+    learned += 5;
+    EXPECT_THAT(next.End(), testing::Each(testing::Field(&ModelPrediction::finite, true)));
+    EXPECT_EQ(next->updates(), std::vector<std::int64_t>{learned}) << "the count goes on";
+  }
+}
+
 // A seed that is not in force would be a lie in the configuration.
 TEST_F(CheckpointWriterTest, RefusesAnotherSeed) {
   {
@@ -462,6 +491,7 @@ TEST_F(CheckpointWriterTest, FactsComeBackAsTheyWere) {
   EXPECT_EQ(read.position, facts.position);
   EXPECT_EQ(ReadFacts({{"roll_backs", "many"}}).learning.roll_backs, 0);
   EXPECT_EQ(ReadFacts({}).seed, std::nullopt);
+  EXPECT_EQ(ReadFacts({}).optimizer, "rmsprop") << "as in all streams before it was recorded";
   EXPECT_EQ(ReadFacts({}).task, "");
 }
 

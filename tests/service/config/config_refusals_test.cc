@@ -55,8 +55,8 @@ streams:
       "c.yaml:11:47: 'cuts' must rise from entry to entry\n"
       "c.yaml:12:5: entry 2 of 'streams' has no key 'name', which it needs\n"
       "c.yaml:12:13: 'source' has no key 'uri', which it needs\n"
-      "c.yaml:13:5: unknown key 'foo'; known here: name, source, model, schedule, learning, "
-      "scores, checkpoints\n"
+      "c.yaml:13:5: unknown key 'foo'; known here: name, source, model, schedule, optimizer, "
+      "learning, scores, checkpoints\n"
       "c.yaml:14:5: key 'foo' is there twice");
 }
 
@@ -100,14 +100,14 @@ INSTANTIATE_TEST_SUITE_P(
         {"ListAsKey", File("? [a]\n: 1"), "c:3:3: a key must be a single word"},
         {"KeyOfAnotherSection",
          File("model: {kind: sequential, cores: 8, max_fps: 5}\nsource: {uri: 'test:'}\nkey: 1"),
-         "c:3:9: unknown key 'kind'; it belongs in 'schedule'\n"
+         "c:3:9: unknown key 'kind'; it belongs in 'optimizer' or 'schedule'\n"
          "c:3:27: unknown key 'cores'; it belongs in 'budget'\n"
          "c:3:37: unknown key 'max_fps'; it belongs in 'source'\n"
          "c:4:1: unknown key 'source'; it belongs in 'streams'\n"
          "c:5:1: unknown key 'key'; it belongs in 'listen.tls'"},
         {"MergeKey", File("<<: {version: 1}"),
-         "c:3:1: unknown key '<<'; known here: version, listen, model, schedule, learning, "
-         "scores, checkpoints, client_sources, budget, streams"}}),
+         "c:3:1: unknown key '<<'; known here: version, listen, model, schedule, "
+         "optimizer, learning, scores, checkpoints, client_sources, budget, streams"}}),
     [](const auto& tested) { return tested.param.title; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -173,6 +173,17 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:58: 'compare_with' is 'raft'; it must be one of none, prior, dis, dis_fine, "
          "dis_fast, "
          "dis_ultrafast, farneback"},
+        {"OtherOptimizer", Stream("source: {uri: a.avi}, optimizer: {kind: lion}"),
+         "c:3:53: 'kind' is 'lion'; it must be one of rmsprop, sgd, adam, adamw"},
+        {"MomentumOfAdam", Stream("source: {uri: a.avi}, optimizer: {kind: adam, momentum: 0.9}"),
+         "c:3:69: 'momentum' is for the kind sgd only"},
+        {"MomentumForAll",
+         Stream("source: {uri: a.avi}") + "optimizer: {kind: adam, momentum: 0.9}\n",
+         "c:3:3: entry 1 of 'streams' has an optimizer whose 'momentum' is for the kind sgd only"},
+        {"WholeMomentum", Stream("source: {uri: a.avi}, optimizer: {kind: sgd, momentum: 1}"),
+         "c:3:68: 'momentum' is '1'; it must be a number from 0 to 0.999999"},
+        {"NesterovAlone", Stream("source: {uri: a.avi}, optimizer: {kind: sgd, nesterov: true}"),
+         "c:3:68: 'nesterov' needs a momentum above 0"},
         {"LocalWithoutLevels", Stream("source: {uri: a.avi}, schedule: {kind: local}"),
          "c:3:52: 'kind' is local, which needs the network levels"},
         {"SizeOfAnotherNetwork",

@@ -49,7 +49,7 @@ TEST(ConfigTest, SampleLoads) {
 /// ...".
 std::string SampleWithAllKeys() {
   std::istringstream sample(SampleText());
-  const std::regex key(R"(( *)# ([a-z_]+: (\[[^\]]*\]|\{[^}]*\}|[^ ]+)))");
+  const std::regex key(R"(( *)# ([a-z0-9_]+: (\[[^\]]*\]|\{[^}]*\}|[^ ]+)))");
   std::string all;
   for (std::string line; std::getline(sample, line);) {
     std::smatch parts;

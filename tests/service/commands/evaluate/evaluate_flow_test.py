@@ -106,6 +106,22 @@ class EvaluateTest(unittest.TestCase):
         else:
             self.assertGreater(one["dropped"], 0)
 
+    def test_optimizers_are_compared(self):
+        out = self.folder / "made"
+        result = self.evaluate("generated", *TINY, "--pairs", 8, "--no-frozen", "--no-plots", "--references", "none", "--out", out,
+                               "--optimizers", "rmsprop,adam:0.001,sgd,sgd:1e-2", "--momentum", 0.5)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        runs = json.loads((out / "evaluation.json").read_text())["runs"]
+        self.assertEqual([one["optimizer"] for one in runs], ["rmsprop", "adam:0.001", "sgd", "sgd:1e-2"])
+        for one in runs:
+            self.assertIn(f"flow sequential {one['optimizer']} ", result.stdout)
+        losses = {one["model"]["whole"]["loss_ratio"] for one in runs}
+        self.assertEqual(len(losses), len(runs), "each learned in its own way")
+        alone = self.evaluate("generated", *TINY, "--pairs", 8, "--no-frozen", "--references", "none", "--optimizer", "adam",
+                              "--learning-rate", 0.001)
+        row = next(line for line in alone.stdout.splitlines() if line.startswith("flow sequential"))
+        self.assertIn(row.split()[2:], [line.split()[3:] for line in result.stdout.splitlines()])
+
     def test_a_folder_of_pictures_is_evaluated_against_its_truth(self):
         pictures, truth = self.stream()
         out = self.folder / "out"
@@ -223,6 +239,9 @@ class EvaluateTest(unittest.TestCase):
         self.assert_refused("generated", "--first-seed", "-1", says=["--first-seed"])
         self.assert_refused("generated", "--switch-at", "-1", says=["--switch-at"])
         self.assert_refused("generated", "--window", "0", says=["--window"])
+        self.assert_refused("generated", "--optimizer", "lion", says=["lion", "rmsprop, sgd, adam, adamw"])
+        self.assert_refused("generated", "--optimizers", "sgd,adam:fast", says=["--optimizers adam:fast", "0.001"])
+        self.assert_refused("generated", "--optimizer", "adam", "--momentum", "0.9", says=["momentum", "sgd only"])
         self.assert_refused("generated", *TINY, "--schedules", "local", says=["levels"])
         self.assert_refused("generated", *TINY, "--stages", "99", "--schedules", "partime",
                             says=["99 stages", "ask for 1 to"])  # fmt: skip

@@ -84,7 +84,9 @@ Made MadeEvaluation(std::optional<double> error, const std::vector<double>& rate
   for (const char* schedule : {"sequential", "partime"}) {
     for (const double rate : rates.empty() ? std::vector<double>{0} : rates) {
       for (const std::uint64_t seed : {1, 2}) {
-        made.evaluation.runs.push_back(MadeRun({"flow", schedule, 1, rate, seed}, loss, error));
+        made.evaluation.runs.push_back(
+            MadeRun({.network = "flow", .schedule = schedule, .camera_rate = rate, .seed = seed},
+                    loss, error));
         loss += 0.1;
       }
     }
