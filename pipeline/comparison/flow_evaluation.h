@@ -25,7 +25,7 @@ struct FlowRunName {
   std::string network;
   std::string schedule;
   int stages = 1;
-  /// Of FlowEvaluationOptions::optimizers; empty if there are none.
+  /// The name of one of FlowEvaluationOptions::optimizers; empty without these.
   std::string optimizer = {};
   /// The rate of a camera that does not wait, in frames per second; 0: every pair waits for its
   /// turn.
