@@ -23,7 +23,7 @@ constexpr ConfigKey kOptimizerKeys[] = {
     {"kind", ChoiceType{pipeline::OptimizerNames},
      Enumeration<pipeline::OptimizerNames>([](auto& t) -> auto& { return Optimizer(t).kind; }),
      "rmsprop: without momentum, for frames that resemble each other. sgd, adam, adamw: as in "
-     "PyTorch. After a change a stream keeps its weights; the optimizer's own state begins anew."},
+     "PyTorch. After a change a stream keeps its weights, and the optimizer's state is empty."},
     {"momentum", RealType{0, kBelowOne},
      Member([](auto& t) -> auto& { return Optimizer(t).momentum; }),
      "sgd: the share of the last step that goes on, less than 1."},

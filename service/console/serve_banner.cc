@@ -43,7 +43,9 @@ std::string DescribeStart(const BannerStream& stream) {
   return absl::StrCat(
       resumption.checkpoint, "\n", std::string(kIndent), "where it ended after ",
       Plural(resumption.first_sample, "frame"),
-      other.empty() ? "" : absl::StrCat("; the optimizer begins anew: the checkpoint's is ", other));
+      other.empty()
+          ? ""
+          : absl::StrCat("; the optimizer's state is empty: the checkpoint has that of ", other));
 }
 
 std::string DescribeTask(const BannerStream& stream) {
