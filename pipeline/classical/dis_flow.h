@@ -20,7 +20,7 @@ struct DisSettings {
   float smoothness = 20;
 };
 
-/// The prior's (prior_flow.h).
+/// The settings of PriorFlow (prior_flow.h).
 inline constexpr DisSettings kPriorSettings = {.patch_stride = 4, .search_steps = 4};
 
 [[nodiscard]] cv::Ptr<cv::DISOpticalFlow> MakeDisFlow(const DisSettings& settings);

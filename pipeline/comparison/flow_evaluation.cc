@@ -188,6 +188,7 @@ class FlowEvaluating {
     auto planned = std::make_shared<PlannedNetwork>();
     LearnerOptions& learner = planned->learner;
     learner = options_.learner;
+    if (!options_.optimizers.empty()) learner.optimizer = options_.optimizers.front().optimizer;
     planned->task = options_.task;
     planned->task.network = network;
     planned->task.loss.smoothness = options_.SmoothnessOf(network);
@@ -392,6 +393,7 @@ class FlowEvaluating {
     }
     MILLRACE_ASSIGN_OR_RETURN(FlowRunResult result, RunFlowAndCompare(run));
     FlowEvaluation::Run made{.name = planned.name,
+                             .optimizer = planned.optimizer,
                              .cuts = learner.cuts,
                              .step_ms = planned.network->step_ms,
                              .result = std::move(result)};

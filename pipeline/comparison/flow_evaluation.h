@@ -106,6 +106,7 @@ struct FlowEvaluation {
   };
   struct Run {
     FlowRunName name;
+    OptimizerOptions optimizer;
     /// The first layer of each stage except the first, counted from 0.
     std::vector<int> cuts;
     /// The simulated cost of the stages, learning from every sample. Only with a camera.

@@ -97,9 +97,7 @@ absl::Status CheckFlowOptions(const LearnerOptions& options, const FlowTaskOptio
   if (options.threads_per_stage < 1) {
     return absl::InvalidArgumentError("a stage needs at least one thread");
   }
-  if (!(options.optimizer.learning_rate >= 0)) {
-    return absl::InvalidArgumentError("the learning rate must not be negative");
-  }
+  MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
   if (options.schedule == "auto" && !(options.frames_per_second > 0)) {
     return absl::InvalidArgumentError(
         "the schedule auto plans for a frame rate: say the camera's frames_per_second");

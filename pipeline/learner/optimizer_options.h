@@ -19,7 +19,8 @@ struct OptimizerOptions {
   /// For kSgd.
   double momentum = 0;
   bool nesterov = false;
-  /// The weights, times this, are added to the gradient. kAdamW subtracts from the weights instead.
+  /// The weights, times this, are added to the gradient. kAdamW subtracts them from the weights
+  /// instead, times the learning rate.
   double weight_decay = 0;
   /// For kAdam and kAdamW.
   double beta1 = 0.9;

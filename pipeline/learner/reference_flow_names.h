@@ -8,7 +8,7 @@ namespace millrace::pipeline {
 
 /// none: no motion at all.
 /// prior: the flow from which the network refine begins (classical/prior_flow.h), at 2.5 times the
-///      cost of dis. The gain over it is what the network adds, with its start and by learning.
+///      cost of dis.
 /// dis: OpenCV's DIS (Kroeger et al., "Fast optical flow using dense inverse search", ECCV 2016),
 ///      preset medium; dis_fast, dis_ultrafast: its other presets.
 /// dis_fine: DIS down to the single pixel with 30 steps of refinement and twice the smoothness, at

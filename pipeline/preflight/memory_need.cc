@@ -58,6 +58,7 @@ struct Use {
 
 double KeptBy(const OptimizerOptions& optimizer) {
   using Kind = OptimizerOptions::Kind;
+  if (optimizer.kind == Kind::kSgd && optimizer.momentum == 0) return 0;
   return optimizer.kind == Kind::kAdam || optimizer.kind == Kind::kAdamW ? 2 : 1;
 }
 

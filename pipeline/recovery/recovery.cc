@@ -21,6 +21,18 @@ absl::Status CheckFits(const Checkpoint& checkpoint, const std::string& folder,
   return CheckSeed(facts, folder, options.seed);
 }
 
+bool SameSizes(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  return std::ranges::equal(
+      a, b, [](const at::Tensor& x, const at::Tensor& y) { return x.sizes() == y.sizes(); });
+}
+
+// Whether the optimizers keep as many numbers of each weight. Files of other programs may not.
+bool KeepsTheSame(const NetworkState& a, const NetworkState& b) {
+  return std::ranges::equal(a.layers, b.layers, [](const LayerState& x, const LayerState& y) {
+    return std::ranges::equal(x.optimizer.of_parameters, y.optimizer.of_parameters, SameSizes);
+  });
+}
+
 }  // namespace
 
 absl::Status Recovery::Try(const Options& options, const LayerChain& chain) {
@@ -60,12 +72,14 @@ void Recovery::Begin(StagedNetwork& network) {
   NetworkState start{.sample = resumption().first_sample - 1, .layers = network.store().Save()};
   if (newest_) {
     origin_ = std::exchange(start, std::move(newest_->network));
-    if (!resumption_.other_optimizer.empty()) {
+    if (!resumption_.other_optimizer.empty() || !KeepsTheSame(start, *origin_)) {
       for (std::size_t i = 0; i < start.layers.size(); ++i) {
         start.layers[i].optimizer.of_parameters = origin_->layers[i].optimizer.of_parameters;
       }
     }
     before_ = ReadFacts(newest_->facts).learning;
+    // Its roll-backs say nothing about the rate of another optimizer.
+    if (!resumption_.other_optimizer.empty()) before_.rate_scale = 1;
     newest_.reset();
     network.store().Restore(start.layers);
     const MutexLock lock(rate_mu_);

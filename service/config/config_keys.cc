@@ -116,8 +116,8 @@ constexpr ConfigKey kOptimizer = {"optimizer",
                                   SectionType{OptimizerKeys},
                                   {},
                                   "How an update follows from the gradients, for every stream that "
-                                  "has no `optimizer` of its own. Its size is "
-                                  "model.learning_rate."};
+                                  "has no `optimizer` of its own. "
+                                  "model.learning_rate scales each update."};
 constexpr ConfigKey kLearning = {
     "learning",
     SectionType{LearningKeys},
@@ -208,6 +208,7 @@ void ReadConfig(const ConfigValue& root, Config& config) {
   LeaveOpen(config.defaults);
   ReadSection(root, FileKeys(), {.config = &config, .stream = &config.defaults});
   CheckListen(root, config.listen);
+  CheckOptimizer(root, config.defaults);
 }
 
 void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
@@ -219,10 +220,10 @@ void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   }
   ChooseKind(stream);
   ChooseSmoothness(stream);
+  CheckOptimizer(entry, stream);
   stream.effective = Dump(ValuesOf(StreamKeys(), target));
   ChooseStages(stream);
   CheckSchedule(entry, stream);
-  CheckOptimizer(entry, stream);
   if (IsOfLabels(stream.task)) {
     CompleteLabels(entry, stream);
   } else {

@@ -26,8 +26,11 @@ inline constexpr int kLabelPicture = 32;
 void CheckListen(const ConfigValue& file, const Listen& listen);
 void CheckSource(const ConfigValue& stream, const StreamConfig& config);
 void CheckModel(const ConfigValue& stream, const StreamConfig& config);
-void CheckOptimizer(const ConfigValue& stream, const StreamConfig& config);
 void CheckSchedule(const ConfigValue& stream, const StreamConfig& config);
+
+/// Notes each key of `optimizer` that does not go with its kind, in the file or in an entry of
+/// `streams`. Sets a default of the file aside in a stream whose kind it does not go with.
+void CheckOptimizer(const ConfigValue& entry, StreamConfig& config);
 
 /// Notes each missing or contradictory setting of labels, and chooses the size of the pictures and
 /// the number of outputs if they are not set. REQUIRES: a task of labels.

@@ -1,4 +1,6 @@
 // The sections `optimizer`, `learning`, `scores` and `checkpoints`.
+#include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "pipeline/decisions/update_policy.h"
@@ -22,27 +24,29 @@ pipeline::OptimizerOptions& Optimizer(const ConfigTarget& target) {
 constexpr ConfigKey kOptimizerKeys[] = {
     {"kind", ChoiceType{pipeline::OptimizerNames},
      Enumeration<pipeline::OptimizerNames>([](auto& t) -> auto& { return Optimizer(t).kind; }),
-     "rmsprop: without momentum, for frames that resemble each other. sgd, adam, adamw: as in "
-     "PyTorch. After a change a stream keeps its weights, and the optimizer's state is empty."},
+     "rmsprop: without momentum, for frames that resemble each other. adam, adamw: at about the "
+     "same learning rate. sgd: at a rate of 0.001 or more. A stream with checkpoints keeps its "
+     "weights when this changes."},
     {"momentum", RealType{0, kBelowOne},
      Member([](auto& t) -> auto& { return Optimizer(t).momentum; }),
-     "sgd: the share of the last step that goes on, less than 1."},
+     "sgd: the share of the previous step that is added to the next, less than 1."},
     {"nesterov", FlagType{}, Member([](auto& t) -> auto& { return Optimizer(t).nesterov; }),
-     "sgd with momentum: Nesterov's."},
+     "sgd with momentum: Nesterov's kind of it."},
     {"weight_decay", RealType{0, 1},
      Member([](auto& t) -> auto& { return Optimizer(t).weight_decay; }),
-     "The weights, times this, are added to the gradient. adamw: subtracted from the weights."},
+     "The weights, times this, are added to the gradient. adamw: they are subtracted from the "
+     "weights instead, times the learning rate."},
     {"beta1", RealType{0, kBelowOne}, Member([](auto& t) -> auto& { return Optimizer(t).beta1; }),
      "adam, adamw: how long gradients and their squares are remembered, each less than 1."},
     {"beta2", RealType{0, kBelowOne}, Member([](auto& t) -> auto& { return Optimizer(t).beta2; })},
     {"eps", RealType{1e-12, 1}, Member([](auto& t) -> auto& { return Optimizer(t).eps; }),
-     "All but sgd: added to what divides a step, so that small gradients make no large ones."},
+     "All but sgd: added to the divisor of a step, so that small gradients cause no large steps."},
     {"clip_norm", RealType{0, 1e9}, Member([](auto& t) -> auto& { return Optimizer(t).clip_norm; }),
      "Scale a stage's gradients down to this norm. 0: never."},
     {"pipemare_steps", WholeType{0, 1'000'000'000},
      Member([](auto& t) -> auto& { return Optimizer(t).pipemare_steps; }),
-     "A stage whose gradients come late begins with a smaller rate, and has the whole rate after "
-     "this number of updates (PipeMare's rule). 0: at once."},
+     "A stage whose gradients come late begins with a smaller rate. It has the whole rate after "
+     "this number of the stream's updates (PipeMare's rule). 0: at once."},
     {"spike_compensation", FlagType{},
      Member([](auto& t) -> auto& { return Optimizer(t).spike_compensation; }),
      "sgd with momentum: make up at once for the steps that a late gradient missed."},
@@ -79,7 +83,8 @@ constexpr ConfigKey kScoreKeys[] = {
     {"compare_with", ChoiceType{pipeline::ReferenceFlowNames},
      Member([](auto& t) -> auto& { return t.stream->scores.compare_with; }),
      "A method without learning that runs beside the model on every frame, as a baseline: none, "
-     "prior (the flow from which the network begins), dis, dis_fine, dis_fast, dis_ultrafast or "
+     "prior (the flow from which the network refine begins), dis, dis_fine, dis_fast, "
+     "dis_ultrafast or "
      "farneback. It delays the last stage by 5 ms a frame of this size (dis); prior takes 2.5 "
      "times "
      "as long, dis_fine ten times. The gain over it is then the page's main figure."},
@@ -103,22 +108,27 @@ constexpr ConfigKey kCheckpointKeys[] = {
 
 ConfigKeys OptimizerKeys() { return kOptimizerKeys; }
 
-void CheckOptimizer(const ConfigValue& stream, const StreamConfig& config) {
-  const pipeline::OptimizerOptions& optimizer = config.learner.optimizer;
-  const auto check = [&](std::string_view key, bool used) {
-    if (!used) return;
-    if (optimizer.kind != pipeline::OptimizerOptions::Kind::kSgd) {
-      stream.WrongAt("optimizer", key, "is for the kind sgd only");
+void CheckOptimizer(const ConfigValue& entry, StreamConfig& config) {
+  const std::optional<ConfigValue> own = entry.Find("optimizer");
+  const std::optional<ConfigValue> kind = own ? own->Find("kind") : std::nullopt;
+  if (kind && std::ranges::count(pipeline::OptimizerNames(), kind->node().Scalar()) == 0) return;
+  pipeline::OptimizerOptions& optimizer = config.learner.optimizer;
+  const bool is_sgd = optimizer.kind == pipeline::OptimizerOptions::Kind::kSgd;
+  const auto check = [&](std::string_view key, auto& value) {
+    if (!value) return;
+    if (!is_sgd && own && own->Find(key)) {
+      entry.WrongAt("optimizer", key, "is for the kind sgd only: leave it out, or set kind: sgd");
+    } else if (!is_sgd) {
+      value = {};  // The file's default for streams of the kind sgd.
     } else if (optimizer.momentum == 0) {
-      stream.WrongAt("optimizer", key, "needs a momentum above 0");
+      entry.WrongAt("optimizer", key, "needs a momentum above 0, such as momentum: 0.9");
     }
   };
-  check("momentum", optimizer.momentum > 0);
+  check("momentum", optimizer.momentum);
   check("nesterov", optimizer.nesterov);
   check("spike_compensation", optimizer.spike_compensation);
   if (optimizer.nesterov && optimizer.spike_compensation) {
-    stream.WrongAt("optimizer", "spike_compensation",
-                   "excludes nesterov: leave one of the two out");
+    entry.WrongAt("optimizer", "spike_compensation", "excludes nesterov: leave one of the two out");
   }
 }
 

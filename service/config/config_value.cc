@@ -73,7 +73,9 @@ void ConfigValue::WrongAt(std::string_view section, std::string_view key,
   if (at) return at->Wrong(what);
   const std::string section_name(section);
   const std::string key_name(key);
-  const std::string has = section == "optimizer" ? " has an " : " has a ";
+  const bool begins_with_a_vowel =
+      std::string_view("aeiou").find(section.front()) != std::string_view::npos;
+  const std::string has = begins_with_a_vowel ? " has an " : " has a ";
   errors_.Add(
       mark_, PathOf(absl::StrCat(section_name, ".", key_name)),
       absl::StrCat(what_, has, section_name, " whose '", key_name, "' ", std::string(what)));

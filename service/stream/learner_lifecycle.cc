@@ -11,17 +11,20 @@
 
 namespace millrace::service {
 
-std::string RateAdvice(double learning_rate) {
+std::string RateAdvice(pipeline::OptimizerOptions::Kind optimizer, double learning_rate) {
   constexpr double kFarAbove = 10;
   const double usual = pipeline::LearnerOptions().optimizer.learning_rate;
+  // Steps of sgd grow with the gradients, so no rate is usual.
+  if (optimizer == pipeline::OptimizerOptions::Kind::kSgd) return "";
   if (learning_rate < kFarAbove * usual) return "";
   return absl::StrFormat(
       "model.learning_rate is %g, %.0f times the default, and the likely cause: set %g",
       learning_rate, learning_rate / usual, usual);
 }
 
-absl::Status GivenUp(const std::string& stream, double learning_rate) {
-  const std::string advice = RateAdvice(learning_rate);
+absl::Status GivenUp(const std::string& stream, pipeline::OptimizerOptions::Kind optimizer,
+                     double learning_rate) {
+  const std::string advice = RateAdvice(optimizer, learning_rate);
   return WithReason(
       "NOT_LEARNING", {{"stream", stream}, {"state", "given up"}},
       absl::FailedPreconditionError(

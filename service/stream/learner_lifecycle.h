@@ -12,16 +12,20 @@
 
 #include "absl/status/status.h"
 #include "base/mutex.h"
+#include "pipeline/learner/optimizer_options.h"
 #include "service/stream/learner_controls.h"
 
 namespace millrace::service {
 
 /// Why this learning rate may make the weights invalid, and the remedy: "model.learning_rate is 1,
 /// 10000 times the default, and the likely cause: set 0.0001". Empty for a usual rate.
-[[nodiscard]] std::string RateAdvice(double learning_rate);
+[[nodiscard]] std::string RateAdvice(pipeline::OptimizerOptions::Kind optimizer,
+                                     double learning_rate);
 
 /// The meaning of kGivenUp and its remedy: FAILED_PRECONDITION, NOT_LEARNING.
-[[nodiscard]] absl::Status GivenUp(const std::string& stream, double learning_rate);
+[[nodiscard]] absl::Status GivenUp(const std::string& stream,
+                                   pipeline::OptimizerOptions::Kind optimizer,
+                                   double learning_rate);
 
 /// Thread-safe.
 class LearnerLifecycle {

@@ -114,6 +114,10 @@ void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
                                }),
                  begins);
   }
+  if (const std::string& other = resumption.other_optimizer; !other.empty()) {
+    spdlog::info("stream '{}': {}, whose optimizer was {}: the optimizer's state is empty",
+                 options_.config.name, begins, other);
+  }
   in_flight_.StartAt(resumption.first_sample);
   frames_ = resumption.position.frames;
   epochs_ = resumption.position.epochs;
@@ -153,6 +157,7 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.loads = stats_.LoadsAt(now, learner_->worked());
   snapshot.updates = learner_->updates();
   snapshot.learning_rate = learner_->learning_rate();
+  snapshot.optimizer = options_.config.learner.optimizer.kind;
   snapshot.policy = controls_.policy();
   snapshot.updates_at_start = updates_at_start_;
   for (std::size_t i = 0; i < skipped_.size(); ++i) snapshot.skipped[i] = skipped_[i];
@@ -227,7 +232,8 @@ absl::Status RunningStream::Learning() const {
   const LearnerState mode = Mode();
   if (mode == LearnerState::kLearning) return absl::OkStatus();
   if (mode == LearnerState::kGivenUp) {
-    return GivenUp(options_.config.name, learner_->learning_rate());
+    return GivenUp(options_.config.name, options_.config.learner.optimizer.kind,
+                   learner_->learning_rate());
   }
   const std::string state(Name(mode));
   return WithReason(
@@ -314,7 +320,8 @@ void RunningStream::LogRollBacks() {
   roll_backs_logged_ = learning.roll_backs;
   if (learning.rate_scale == 0) return;  // ReportGivingUp() logs it.
   const LogAbout about(options_.config.name);
-  const std::string advice = RateAdvice(learner_->learning_rate());
+  const std::string advice =
+      RateAdvice(options_.config.learner.optimizer.kind, learner_->learning_rate());
   spdlog::warn(
       "stream '{}': the weights had gone wrong; it resumes from the last good weights, "
       "with {:.3g} of the learning rate{}{}",
@@ -326,7 +333,9 @@ void RunningStream::ReportGivingUp() {
   const bool gave_up = mode == LearnerState::kGivenUp;
   if (std::exchange(gave_up_reported_, gave_up) == gave_up) return;
   const absl::Status cause =
-      gave_up ? GivenUp(options_.config.name, learner_->learning_rate()) : absl::OkStatus();
+      gave_up ? GivenUp(options_.config.name, options_.config.learner.optimizer.kind,
+                        learner_->learning_rate())
+              : absl::OkStatus();
   lifecycle_.Note(mode, cause);
   if (!gave_up) return;
   checkpoints_.GiveUp(cause);

@@ -3,11 +3,13 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "absl/strings/str_join.h"
 
 namespace millrace::service {
 
 void AddOptimizer(CLI::App& command, std::string& name, pipeline::OptimizerOptions& optimizer) {
-  command.add_option("--optimizer", name, "sgd, rmsprop, adam or adamw")->capture_default_str();
+  command.add_option("--optimizer", name, absl::StrJoin(pipeline::OptimizerNames(), ", "))
+      ->capture_default_str();
   command.add_option("--learning-rate", optimizer.learning_rate, "The learning rate")
       ->capture_default_str();
   command.add_option("--momentum", optimizer.momentum, "Of sgd")->capture_default_str();

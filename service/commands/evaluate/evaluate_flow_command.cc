@@ -40,8 +40,8 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-Each combination of network, schedule, number of stages, optimizer, camera rate and seed is a run. A run
-learns from the stream once, in order. Each flow is scored before the model learns from its pair.
+Each combination of network, schedule, number of stages, optimizer, camera rate and seed is a run.
+A run learns from the stream once, in order. Each flow is scored before the model learns from its pair.
 Then learning ends, and the final weights are tested on the first and the last window and on
 --others. The initial weights are tested beside them. The first window also tests the weights right
 after it.
@@ -165,8 +165,9 @@ void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
       ->allow_extra_args(false);
   AddOptimizer(flow, arguments.optimizer, arguments.options.learner.optimizer);
   flow.add_option("--optimizers", arguments.optimizers,
-                  "Compare these, each NAME or NAME:LEARNING_RATE, with the options above")
+                  "Compare these instead of --optimizer, each NAME or NAME:LEARNING_RATE")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->excludes("--optimizer");
   flow.add_option_function<std::string>(
           "--loss",
@@ -301,14 +302,19 @@ absl::Status PrepareTask(EvaluateFlowArguments& arguments) {
   return absl::OkStatus();
 }
 
-/// "adam" or "adam:0.001", with the other options of `common`. Those of sgd alone stay with it.
+/// The error of an entry of --optimizers, which names the entry.
+absl::Status OfOptimizer(const std::string& text, const absl::Status& error) {
+  return absl::Status(error.code(),
+                      absl::StrCat("--optimizers ", text, ": ", std::string(error.message())));
+}
+
+/// "adam" or "adam:0.001", with the other options of `common`. Those of sgd alone are for sgd.
 absl::StatusOr<pipeline::OptimizerOptions> OptimizerOf(const std::string& text,
                                                        pipeline::OptimizerOptions common) {
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
   MILLRACE_ASSIGN_OR_RETURN(common.kind, pipeline::OptimizerKind(parts.front()));
   if (parts.size() > 1 && !absl::SimpleAtod(parts.back(), &common.learning_rate)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--optimizers ", text, ": after the colon comes a learning rate, as 0.001"));
+    return absl::InvalidArgumentError("a learning rate follows the colon, such as 0.001");
   }
   if (common.kind != pipeline::OptimizerOptions::Kind::kSgd) {
     common.momentum = 0;
@@ -322,12 +328,22 @@ absl::Status PrepareOptimizers(EvaluateFlowArguments& arguments) {
   pipeline::FlowEvaluationOptions& options = arguments.options;
   pipeline::OptimizerOptions& own = options.learner.optimizer;
   MILLRACE_ASSIGN_OR_RETURN(own.kind, pipeline::OptimizerKind(arguments.optimizer));
+  if (arguments.optimizers.empty()) return pipeline::CheckOptimizer(own);
+  bool any_sgd = false;
   for (const std::string& text : arguments.optimizers) {
-    MILLRACE_ASSIGN_OR_RETURN(const pipeline::OptimizerOptions one, OptimizerOf(text, own));
-    options.optimizers.push_back({.name = text, .optimizer = one});
+    const absl::StatusOr<pipeline::OptimizerOptions> one = OptimizerOf(text, own);
+    if (!one.ok()) return OfOptimizer(text, one.status());
+    if (std::ranges::count(arguments.optimizers, text) > 1) {
+      return OfOptimizer(text, absl::InvalidArgumentError("it is there twice"));
+    }
+    any_sgd = any_sgd || one->kind == pipeline::OptimizerOptions::Kind::kSgd;
+    options.optimizers.push_back({.name = text, .optimizer = *one});
   }
-  if (!options.optimizers.empty()) return absl::OkStatus();
-  return pipeline::CheckOptimizer(own);
+  if (any_sgd || (own.momentum == 0 && !own.nesterov && !own.spike_compensation)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "--momentum, --nesterov and --spike-compensation are for sgd, which --optimizers lacks");
 }
 
 absl::Status PrepareFolder(const std::string& folder) {

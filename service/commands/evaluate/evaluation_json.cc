@@ -16,6 +16,20 @@ namespace {
 using nlohmann::json;
 using pipeline::FlowEvaluation;
 
+json OptimizerJson(const pipeline::OptimizerOptions& optimizer) {
+  return {{"kind", pipeline::OptimizerNames().at(static_cast<std::size_t>(optimizer.kind))},
+          {"learning_rate", optimizer.learning_rate},
+          {"momentum", optimizer.momentum},
+          {"nesterov", optimizer.nesterov},
+          {"spike_compensation", optimizer.spike_compensation},
+          {"weight_decay", optimizer.weight_decay},
+          {"beta1", optimizer.beta1},
+          {"beta2", optimizer.beta2},
+          {"eps", optimizer.eps},
+          {"clip_norm", optimizer.clip_norm},
+          {"pipemare_steps", optimizer.pipemare_steps}};
+}
+
 // Makes the JSON of one evaluation's parts.
 class Writer {
  public:
@@ -69,7 +83,7 @@ class Writer {
                       {"drifts", result.learning.drifts},
                       {"model", StreamJson(result.model)},
                       {"frozen", std::move(frozen)}};
-    if (!run.name.optimizer.empty()) described["optimizer"] = run.name.optimizer;
+    described["optimizer"] = OptimizerJson(run.optimizer);
     if (run.name.camera_rate > 0) {
       described["camera_rate"] = run.name.camera_rate;
       described["step_ms"] = run.step_ms;
@@ -118,8 +132,6 @@ json EvaluationOf(const pipeline::FlowEvaluationOptions& options, const FlowEval
   return {{"millrace", MILLRACE_VERSION},
           {"command", command},
           {"task", options.task.next_frame ? "next_frame" : "flow"},
-          {"optimizer",
-           pipeline::OptimizerNames()[static_cast<std::size_t>(options.learner.optimizer.kind)]},
           {"learning_rate", options.learner.optimizer.learning_rate},
           {"loss", pipeline::FlowLossNames()[static_cast<std::size_t>(options.task.loss.kind)]},
           {"weights", options.weights},

@@ -10,6 +10,8 @@ const kSourceTones = {
 
 const kSourceTexts = {"backing off": "camera away, tries again"};
 
+const kLeastOfReference = 0.01;
+
 // A cold start explains nothing before it has seen about this number of frames.
 const kColdStartFrames = 1000;
 
@@ -113,8 +115,12 @@ export function motionOf(stream) {
   const figure = {name: "Motion explained", value: shareText(verdict === "unknown" ? null : explained),
                   note: noteOf(verdict, stream.recent), tone: kVerdictTones[verdict] ?? ""};
   if (reference === null || !["good", "behind"].includes(verdict)) return figure;
+  // Of a method that explains next to nothing, a gain says nothing.
+  if (explained / reference.gain < kLeastOfReference) return figure;
+  // Rounded down: 1.00 is as good as the method.
   return {...figure, name: `Gain over ${referenceName(reference.name)}`,
-          value: `${reference.gain.toFixed(2)}×`, note: `explains ${figure.value} of the motion, ${figure.note}`};
+          value: `${(Math.floor(100 * reference.gain) / 100).toFixed(2)}×`,
+          note: `explains ${figure.value} of the motion, ${figure.note}`};
 }
 
 /** The stream's problems, the most serious first: [{text, tone}]. */

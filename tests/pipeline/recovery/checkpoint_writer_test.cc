@@ -326,8 +326,7 @@ TEST_F(CheckpointWriterTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice) 
   EXPECT_TRUE(is_zero(predicted[came_back[1]])) << "those that it would have begun with";
 }
 
-// The weights are worth keeping; what another optimizer knows of them is not its own.
-TEST_F(CheckpointWriterTest, AnotherOptimizerKeepsTheWeightsAndBeginsAnew) {
+TEST_F(CheckpointWriterTest, AnotherOptimizerIsNamedUnlessItKeepsTheSame) {
   FlowOptions options = Options();
   {
     TestLearner first(options);
@@ -353,6 +352,61 @@ TEST_F(CheckpointWriterTest, AnotherOptimizerKeepsTheWeightsAndBeginsAnew) {
     EXPECT_THAT(next.End(), testing::Each(testing::Field(&ModelPrediction::finite, true)));
     EXPECT_EQ(next->updates(), std::vector<std::int64_t>{learned}) << "the count goes on";
   }
+}
+
+// The first optimizer hardly moves the weights, but fills its state. A learner without a past is
+// the oracle of the second. RMSprop and SGD with momentum both keep one number of each weight.
+TEST_F(CheckpointWriterTest, AnotherOptimizerLearnsAsIfItHadNoPast) {
+  FlowOptions options = Options();
+  options.learner.optimizer.learning_rate = 1e-30;
+  {
+    TestLearner first(options);
+    first.Learn(25);
+    first.End();
+  }
+  options.learner.optimizer = {
+      .kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.01, .momentum = 0.9};
+  FlowOptions without_past = options;
+  without_past.learner.checkpoints = {};
+  std::vector<ModelPrediction> predicted[2];
+  for (const bool has_past : {false, true}) {
+    TestLearner second(has_past ? options : without_past);
+    second.StartAt(25);
+    second.Learn(5);
+    predicted[has_past ? 1 : 0] = second.End();
+  }
+  float fastest = 0;
+  for (std::size_t i = 0; i < 5; ++i) {
+    for (std::size_t k = 0; k < predicted[0][i].flow->size(); ++k) {
+      const float expected = (*predicted[0][i].flow)[k];
+      ASSERT_NEAR((*predicted[1][i].flow)[k], expected, 1e-5) << "prediction " << i;
+      fastest = std::max(fastest, std::abs(expected));
+    }
+  }
+  EXPECT_GT(fastest, 1e-3) << "it learned";
+}
+
+// What made one optimizer fail says nothing about the rate of another.
+TEST_F(CheckpointWriterTest, AnotherOptimizerHasTheWholeRate) {
+  FlowOptions options = Options();
+  options.learner.optimizer.learning_rate = 0.5;  // Tears any network apart.
+  double share = 1;
+  {
+    TestLearner first(options);
+    while (share == 1) {
+      first.Learn(1);
+      share = first->learning().rate_scale;
+    }
+    first.End();
+  }
+  {
+    TestLearner same(options);
+    EXPECT_LT(same->learning().rate_scale, 1);
+    same.End();
+  }
+  options.learner.optimizer.kind = OptimizerOptions::Kind::kAdam;
+  TestLearner other(options);
+  EXPECT_EQ(other->learning().rate_scale, 1);
 }
 
 // A seed that is not in force would be a lie in the configuration.

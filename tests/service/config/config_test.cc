@@ -252,6 +252,46 @@ learning: {policy: mag, moving_share: 0.1, warm_up: 30, force_after: 50}
   ExpectSame(policy(2), {.kind = kMag, .moving_share = 0.2, .warm_up = 30, .force_after = 50});
 }
 
+TEST(ConfigTest, EveryKeyOfTheOptimizerHasItsPlace) {
+  const absl::StatusOr<Config> config = ParseConfig(R"(
+version: 1
+streams:
+  - name: street
+    source: {uri: street.avi}
+  - name: yard
+    source: {uri: yard.avi}
+    optimizer: {kind: adamw, weight_decay: 0.02, beta1: 0.8, beta2: 0.95, eps: 1e-6}
+  - name: gate
+    source: {uri: gate.avi}
+    optimizer: {momentum: 0.5, nesterov: false, spike_compensation: true}
+optimizer: {kind: sgd, momentum: 0.9, nesterov: true, weight_decay: 0.01, clip_norm: 3, pipemare_steps: 70}
+)",
+                                                    "c");
+  ASSERT_TRUE(config.ok()) << config.status();
+  using Kind = pipeline::OptimizerOptions::Kind;
+  const auto& street = config->streams[0].learner.optimizer;
+  EXPECT_EQ(street.kind, Kind::kSgd);
+  EXPECT_EQ(street.momentum, 0.9);
+  EXPECT_TRUE(street.nesterov);
+  EXPECT_FALSE(street.spike_compensation);
+  EXPECT_EQ(street.weight_decay, 0.01);
+  EXPECT_EQ(street.clip_norm, 3);
+  EXPECT_EQ(street.pipemare_steps, 70);
+  const auto& yard = config->streams[1].learner.optimizer;
+  EXPECT_EQ(yard.kind, Kind::kAdamW);
+  EXPECT_EQ(yard.momentum, 0) << "the file's is for streams of sgd";
+  EXPECT_FALSE(yard.nesterov);
+  EXPECT_EQ(yard.weight_decay, 0.02);
+  EXPECT_EQ(yard.beta1, 0.8);
+  EXPECT_EQ(yard.beta2, 0.95);
+  EXPECT_EQ(yard.eps, 1e-6);
+  EXPECT_EQ(yard.clip_norm, 3);
+  const auto& gate = config->streams[2].learner.optimizer;
+  EXPECT_EQ(gate.momentum, 0.5);
+  EXPECT_FALSE(gate.nesterov);
+  EXPECT_TRUE(gate.spike_compensation);
+}
+
 TEST(ConfigTest, StreamsOwnScoreKeysComeBeforeTheFiles) {
   const absl::StatusOr<Config> config = ParseConfig(R"(
 version: 1

@@ -25,7 +25,7 @@ STATES = {
     "predicted": [405, 5000],
     "explained": [None, -0.2, 0.004, 0.31],
     "spurious": [False, True],
-    "gain": [None, 0.7, 1.08],
+    "gain": [None, 0.696, 0.999, 1.08, 100],
 }
 
 # Of a case whose predictions come, from the first row that fits: the tile's value, its note and tone, and the badge.
@@ -45,7 +45,9 @@ JUDGED = [
     (lambda c: c["explained"] < 0, "none", "20 % worse than seeing no motion", "bad", "worse than seeing no motion"),
     (lambda c: c["explained"] < 0.01, "0 %", "as good as seeing no motion", "", None),
     (lambda c: c["gain"] is None, "31 %", "of the last 200 frames", "good", None),
-    (lambda c: c["gain"] < 1, "0.70×", "explains 31 % of the motion, of the last 200 frames", "", None),
+    (lambda c: c["gain"] < 0.7, "0.69×", "explains 31 % of the motion, of the last 200 frames", "", None),
+    (lambda c: c["gain"] < 1, "0.99×", "explains 31 % of the motion, of the last 200 frames", "", None),
+    (lambda c: c["gain"] > 31, "31 %", "of the last 200 frames", "good", None),
     (lambda c: True, "1.08×", "explains 31 % of the motion, of the last 200 frames", "good", None),
 ]
 

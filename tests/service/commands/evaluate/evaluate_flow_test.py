@@ -112,9 +112,11 @@ class EvaluateTest(unittest.TestCase):
                                "--optimizers", "rmsprop,adam:0.001,sgd,sgd:1e-2", "--momentum", 0.5)
         self.assertEqual(result.returncode, 0, result.stderr)
         runs = json.loads((out / "evaluation.json").read_text())["runs"]
-        self.assertEqual([one["optimizer"] for one in runs], ["rmsprop", "adam:0.001", "sgd", "sgd:1e-2"])
-        for one in runs:
-            self.assertIn(f"flow sequential {one['optimizer']} ", result.stdout)
+        optimizers = [(one["optimizer"]["kind"], one["optimizer"]["learning_rate"], one["optimizer"]["momentum"])
+                      for one in runs]
+        self.assertEqual(optimizers, [("rmsprop", 3e-4, 0), ("adam", 1e-3, 0), ("sgd", 3e-4, 0.5), ("sgd", 1e-2, 0.5)])
+        for name in ("rmsprop", "adam:0.001", "sgd", "sgd:1e-2"):
+            self.assertIn(f"flow sequential {name} ", result.stdout)
         losses = {one["model"]["whole"]["loss_ratio"] for one in runs}
         self.assertEqual(len(losses), len(runs), "each learned in its own way")
         alone = self.evaluate("generated", *TINY, "--pairs", 8, "--no-frozen", "--references", "none", "--optimizer", "adam",
@@ -241,6 +243,8 @@ class EvaluateTest(unittest.TestCase):
         self.assert_refused("generated", "--window", "0", says=["--window"])
         self.assert_refused("generated", "--optimizer", "lion", says=["lion", "rmsprop, sgd, adam, adamw"])
         self.assert_refused("generated", "--optimizers", "sgd,adam:fast", says=["--optimizers adam:fast", "0.001"])
+        self.assert_refused("generated", "--optimizers", "sgd,sgd", says=["--optimizers sgd", "twice"])
+        self.assert_refused("generated", "--optimizers", "adam,rmsprop", "--momentum", "0.9", says=["--momentum", "sgd"])
         self.assert_refused("generated", "--optimizer", "adam", "--momentum", "0.9", says=["momentum", "sgd only"])
         self.assert_refused("generated", *TINY, "--schedules", "local", says=["levels"])
         self.assert_refused("generated", *TINY, "--stages", "99", "--schedules", "partime",
