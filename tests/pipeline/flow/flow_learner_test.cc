@@ -349,7 +349,7 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
       {{.width = 64, .height = 64, .stages = 2, .cuts = {99}}, {}, "cut 99 is not allowed"},
       {{.width = 64, .height = 64, .schedule = "auto"}, {}, "say the camera's frames_per_second"},
       {{.width = 64, .height = 64, .replan_share = -1}, {}, "must not be negative; 0: never"},
-      {{.width = 64, .height = 64, .optimizer = {.learning_rate = -1}}, {}, "must not be negative"},
+      {{.width = 64, .height = 64, .optimizer = {.learning_rate = -1}}, {}, "from 0 to 1,000,000"},
       {{.width = 64, .height = 64},
        {.loss = {.smoothness = -1}},
        "smoothness must not be negative"},
