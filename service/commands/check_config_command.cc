@@ -57,10 +57,9 @@ std::string DescribeStages(const StreamConfig& stream) {
 }
 
 std::string DescribeOptimizer(const pipeline::OptimizerOptions& optimizer) {
-  const std::string rate = absl::StrCat("learning rate ", optimizer.learning_rate);
-  if (optimizer.kind == pipeline::OptimizerOptions::Kind::kRmsProp) return rate;
-  return absl::StrCat(rate, " of ",
-                      pipeline::OptimizerNames()[static_cast<std::size_t>(optimizer.kind)]);
+  const std::string name = pipeline::OptimizerNames()[static_cast<std::size_t>(optimizer.kind)];
+  const bool is_usual = optimizer.kind == pipeline::OptimizerOptions::Kind::kRmsProp;
+  return absl::StrCat("learning rate ", optimizer.learning_rate, is_usual ? "" : " of " + name);
 }
 
 std::string DescribeStream(const StreamConfig& stream) {

@@ -82,7 +82,7 @@ TEST_F(StagedNetworkTest, AGpuThatFailsWhileItsWeightsAreCopiedFailsTheStep) {
   const Plan plan = run.PhasesFor(chain).front().plan;
   StagedNetwork::Options options = run.OptionsFor(chain, plan, outputs);
   options.on_update = [](const Step& /*update*/) {
-    throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 700,
+    throw c10::AcceleratorError({"on_update", __FILE__, __LINE__}, 700,
                                 "CUDA error: an illegal access");
   };
   StagedNetwork network(std::move(options));
