@@ -13,16 +13,15 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/atomic_file.h"
 #include "base/status.h"
 #include "pipeline/classical/reference_flow.h"
 #include "pipeline/comparison/clip_folder.h"
 #include "pipeline/comparison/generated_clip.h"
 #include "pipeline/learner/flow_loss_options.h"
+#include "service/commands/evaluate/evaluated_optimizers.h"
 #include "service/commands/evaluate/evaluation_json.h"
 #include "service/commands/evaluate/evaluation_plots.h"
 #include "service/commands/evaluate/evaluation_table.h"
@@ -41,8 +40,8 @@ namespace {
 
 constexpr char kFooter[] = R"(
 Each combination of network, schedule, number of stages, optimizer, camera rate and seed is a run.
-A run learns from the stream once, in order. Each flow is scored before the model learns from its pair.
-Then learning ends, and the final weights are tested on the first and the last window and on
+A run learns from the stream once, in order. Each flow is scored before the model learns from its
+pair. Then learning ends, and the final weights are tested on the first and the last window and on
 --others. The initial weights are tested beside them. The first window also tests the weights right
 after it.
 
@@ -302,50 +301,6 @@ absl::Status PrepareTask(EvaluateFlowArguments& arguments) {
   return absl::OkStatus();
 }
 
-/// The error of an entry of --optimizers, which names the entry.
-absl::Status OfOptimizer(const std::string& text, const absl::Status& error) {
-  return absl::Status(error.code(),
-                      absl::StrCat("--optimizers ", text, ": ", std::string(error.message())));
-}
-
-/// "adam" or "adam:0.001", with the other options of `common`. Those of sgd alone are for sgd.
-absl::StatusOr<pipeline::OptimizerOptions> OptimizerOf(const std::string& text,
-                                                       pipeline::OptimizerOptions common) {
-  const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
-  MILLRACE_ASSIGN_OR_RETURN(common.kind, pipeline::OptimizerKind(parts.front()));
-  if (parts.size() > 1 && !absl::SimpleAtod(parts.back(), &common.learning_rate)) {
-    return absl::InvalidArgumentError("a learning rate follows the colon, such as 0.001");
-  }
-  if (common.kind != pipeline::OptimizerOptions::Kind::kSgd) {
-    common.momentum = 0;
-    common.nesterov = common.spike_compensation = false;
-  }
-  MILLRACE_RETURN_IF_ERROR(pipeline::CheckOptimizer(common));
-  return common;
-}
-
-absl::Status PrepareOptimizers(EvaluateFlowArguments& arguments) {
-  pipeline::FlowEvaluationOptions& options = arguments.options;
-  pipeline::OptimizerOptions& own = options.learner.optimizer;
-  MILLRACE_ASSIGN_OR_RETURN(own.kind, pipeline::OptimizerKind(arguments.optimizer));
-  if (arguments.optimizers.empty()) return pipeline::CheckOptimizer(own);
-  bool any_sgd = false;
-  for (const std::string& text : arguments.optimizers) {
-    const absl::StatusOr<pipeline::OptimizerOptions> one = OptimizerOf(text, own);
-    if (!one.ok()) return OfOptimizer(text, one.status());
-    if (std::ranges::count(arguments.optimizers, text) > 1) {
-      return OfOptimizer(text, absl::InvalidArgumentError("it is there twice"));
-    }
-    any_sgd = any_sgd || one->kind == pipeline::OptimizerOptions::Kind::kSgd;
-    options.optimizers.push_back({.name = text, .optimizer = *one});
-  }
-  if (any_sgd || (own.momentum == 0 && !own.nesterov && !own.spike_compensation)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      "--momentum, --nesterov and --spike-compensation are for sgd, which --optimizers lacks");
-}
-
 absl::Status PrepareFolder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -372,12 +327,15 @@ absl::Status CheckPseudoTruth(const EvaluateFlowArguments& arguments) {
 /// What all evaluations of a command have in common.
 absl::Status PrepareRuns(EvaluateFlowArguments& arguments) {
   MILLRACE_RETURN_IF_ERROR(PrepareTask(arguments));
-  MILLRACE_RETURN_IF_ERROR(PrepareOptimizers(arguments));
+  pipeline::FlowEvaluationOptions& options = arguments.options;
+  pipeline::OptimizerOptions& optimizer = options.learner.optimizer;
+  MILLRACE_ASSIGN_OR_RETURN(optimizer.kind, pipeline::OptimizerKind(arguments.optimizer));
+  MILLRACE_ASSIGN_OR_RETURN(options.optimizers,
+                            EvaluatedOptimizers(arguments.optimizers, optimizer));
   if (!arguments.out.empty()) {
     if (!arguments.no_plots) MILLRACE_RETURN_IF_ERROR(CheckGnuplot());
     MILLRACE_RETURN_IF_ERROR(PrepareFolder(arguments.out));
   }
-  pipeline::FlowEvaluationOptions& options = arguments.options;
   options.window = std::chrono::round<std::chrono::nanoseconds>(
       std::chrono::duration<double>(arguments.window_s));
   options.frozen = !arguments.no_frozen;
