@@ -26,4 +26,17 @@ auto RethrowAsStepError(const Task& task) {
   }
 }
 
+/// The Status or StatusOr of `call`. If `call` throws, FailureOf() the exception; a StepError has
+/// its own code.
+template <typename Call>
+[[nodiscard]] auto FailureToStatus(const Call& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const StepError& e) {
+    return absl::Status(e.code(), e.what());
+  } catch (const std::exception& e) {
+    return FailureOf(e);
+  }
+}
+
 }  // namespace millrace::pipeline

@@ -34,9 +34,8 @@ struct Work {
   };
   What what = What::kRun;
   Step step = {};
-  /// Its place in the device's order, and the period.
+  /// Its place in the device's order.
   std::size_t place = 0;
-  std::int64_t period = 0;
   /// Its dependencies, for the samples of `pattern`. Skipped samples count as well. Outlives the
   /// devices.
   std::span<const Dependency> dependencies = {};
@@ -49,9 +48,9 @@ class Devices {
  public:
   struct Options {
     const Plan& plan;  ///< Outlives the devices.
-    /// Runs a step on its device. `waited`: its dependencies were met after its turn had come.
-    /// Returns false to stop all devices. A device calls it for one entry at a time.
-    std::function<bool(std::size_t device, const Work& work, bool waited)> run;
+    /// Runs a step on its device. Returns false to stop all devices. A device calls it for one
+    /// entry at a time.
+    std::function<bool(std::size_t device, const Work& work)> run;
     /// Called around `run`, and for a kSkip in its place, once the dependencies are met: work that
     /// depends on a kSkip may rely on them (Dependencies::Reduced()). Not called for a kEnd,
     /// because no later work depends on it. Return false to stop all devices. May be empty.

@@ -1,6 +1,5 @@
 #include "pipeline/engine/engine.h"
 
-#include <chrono>
 #include <exception>
 #include <functional>
 #include <utility>
@@ -15,8 +14,6 @@
 
 namespace millrace::pipeline {
 namespace {
-
-double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 // The error of the exception that `step` threw. For a catch block.
 absl::Status FailureIn(const Step& step) {
@@ -62,18 +59,9 @@ Engine::Engine(Options options)
       first_sample_(options.first_sample),
       clock_(*options.clock),
       observers_(std::move(options.observers)),
-      enqueued_(plan_),
-      gate_(options.gate_costs.empty()
-                ? nullptr
-                : std::make_unique<AdmissionGate>(plan_, std::move(options.gate_costs))) {
+      enqueued_(plan_) {
   MILLRACE_CHECK(run_ != nullptr);
   for (const PlanCursor& at : CursorsOf(plan_)) cursors_.push_back({.at = at});
-  if (gate_ == nullptr) return;
-  observers_.push_back([this](const PastOperation& operation, bool /*worked*/) {
-    gate_->OnEnd(operation.device, operation.step, Seconds(operation.end));
-    ++ends_;
-    ended_.Notify();
-  });
 }
 
 // Waits until the camera's channels have a free slot for the next sample, and returns its number.
@@ -88,24 +76,7 @@ std::int64_t Engine::AwaitSlot() {
 
 absl::Status Engine::AwaitRoom() {
   AwaitSlot();
-  if (gate_ != nullptr) AwaitGate();
   return stopped_ ? failure() : absl::OkStatus();
-}
-
-// Running operations decide when the gate opens, so it checks again after each end of an operation.
-void Engine::AwaitGate() {
-  held_ = false;
-  for (;;) {
-    const std::int64_t ends = ends_;  // Read before Opens(), so that no later end is missed.
-    const double now = Seconds(clock_.Now());
-    const double opens = gate_->Opens(now);
-    if (opens <= now || stopped_) return;
-    held_ = true;
-    ended_.AwaitUntil([&] { return stopped_ || ends_ != ends; },
-                      std::chrono::steady_clock::now() +
-                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                              std::chrono::duration<double>(opens - now)));
-  }
 }
 
 absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)> write) {
@@ -118,7 +89,6 @@ absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)>
     Fail(FailureIn(admitted));
     return failure();
   }
-  if (gate_ != nullptr) gate_->OnAdmission(held_);
   devices_->Admit(admitted);
   enqueued_.Complete(admitted);
   EnqueueReady();
@@ -156,7 +126,6 @@ bool Engine::EnqueueNext(Cursor& cursor) {
   PlanCursor& at = cursor.at;
   Work work{.step = at.step(),
             .place = at.place(),
-            .period = at.period(),
             .dependencies = dependencies_.of(at.device(), at.place()),
             .pattern = at.pattern()};
   const bool exists = end_ < 0 || Exists(plan_, work.step, end_);
@@ -187,7 +156,7 @@ bool Engine::StartDevice(std::size_t device) {
   }
 }
 
-bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
+bool Engine::RunWork(std::size_t device, const Work& work) {
   try {
     if (observers_.empty()) {
       run_(work.step);
@@ -196,9 +165,6 @@ bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
     PastOperation operation{.device = device, .step = work.step, .start = clock_.Now()};
     operation.step.first += first_sample_;
     operation.step.last += first_sample_;
-    if (gate_ != nullptr) {
-      gate_->OnStart({plan_, device, work.place, work.period}, Seconds(operation.start), waited);
-    }
     const bool worked = run_(work.step);
     operation.end = clock_.Now();
     for (const ObserveOperation& observe : observers_) observe(operation, worked);
@@ -215,7 +181,6 @@ void Engine::Fail(absl::Status cause) {
     if (failure_.ok()) failure_ = std::move(cause);
   }
   stopped_ = true;
-  ended_.Notify();
 }
 
 }  // namespace millrace::pipeline

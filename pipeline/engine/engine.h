@@ -17,14 +17,11 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "pipeline/engine/admission_gate.h"
 #include "pipeline/engine/devices.h"
-#include "pipeline/engine/event_count.h"
 #include "pipeline/plan/dependencies.h"
 #include "pipeline/plan/past_operation.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/plan_cursor.h"
-#include "pipeline/plan/stage_cost.h"
 
 namespace millrace::pipeline {
 
@@ -42,15 +39,12 @@ class Engine {
     RunStep run;
     /// Called once on each device's thread before its first operation. May be empty.
     std::function<void(int device)> on_worker_start = {};
-    /// Costs of stages 1 to D, in seconds. AwaitRoom() then delays samples that would only wait
-    /// inside (admission_gate.h). Empty: no gate.
-    std::vector<StageCost> gate_costs = {};
     MakeDevices make_devices = MakeWorkerThreads;
-    /// Called in turn after each operation. Without observers or a gate, no operation is timed.
+    /// Called in turn after each operation. Without observers, no operation is timed.
     std::vector<ObserveOperation> observers = {};
     /// The stream's number of the plan's sample 0, for the observers.
     std::int64_t first_sample = 0;
-    /// Times the operations; outlives the engine. With a gate, it must run in real time.
+    /// Times the operations; outlives the engine.
     const Clock* clock = &MonotonicClock();
   };
 
@@ -60,9 +54,9 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Waits until the next sample would be admitted at once: the camera's channels have a free slot
-  /// and the gate, if any, is open. A source that drops frames should pick the next frame then,
-  /// because it is the newest. Fails as Admit() does.
+  /// Waits until the next sample would be admitted at once: the camera's channels have a free slot.
+  /// A source that drops frames should pick the next frame then, because it is the newest. Fails as
+  /// Admit() does.
   absl::Status AwaitRoom() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Waits until the camera's channels have a free slot for the next sample. Then calls `write`
@@ -92,12 +86,11 @@ class Engine {
   explicit Engine(Options options);
 
   std::int64_t AwaitSlot();
-  void AwaitGate();
   void EnqueueReady();
   bool EnqueueNext(Cursor& cursor);
   void Enqueue(std::size_t device, const Work& work);
   bool StartDevice(std::size_t device);
-  bool RunWork(std::size_t device, const Work& work, bool waited);
+  bool RunWork(std::size_t device, const Work& work);
   [[nodiscard]] absl::Status failure() const ABSL_LOCKS_EXCLUDED(mu_);
   void Fail(absl::Status cause) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -108,7 +101,7 @@ class Engine {
   const std::function<void(int)> on_worker_start_;
   const std::int64_t first_sample_;
   const Clock& clock_;
-  std::vector<ObserveOperation> observers_;  // The gate's is the last.
+  const std::vector<ObserveOperation> observers_;
 
   // For the thread that admits.
   Progress enqueued_;
@@ -116,11 +109,6 @@ class Engine {
   std::int64_t end_ = -1;        // The number of samples of the whole stream; -1 until Drain().
 
   // Self-synchronized.
-  const std::unique_ptr<AdmissionGate> gate_;  // Null: no gate.
-  std::atomic<bool> held_ = false;             // Whether the gate delayed the next sample.
-  std::atomic<std::int64_t> ends_ = 0;         // Operations that have ended. Counted only with a
-                                               // gate.
-  EventCount ended_;
   std::atomic<bool> stopped_ = false;
 
   mutable Mutex mu_;

@@ -29,20 +29,6 @@ class EventCount {
     sleepers_.fetch_sub(1);
   }
 
-  /// As Await(), but returns at `deadline` at the latest.
-  template <typename Condition>
-  void AwaitUntil(const Condition& condition, std::chrono::steady_clock::time_point deadline)
-      ABSL_LOCKS_EXCLUDED(mu_) {
-    sleepers_.fetch_add(1);
-    {
-      MutexLock lock(mu_);
-      while (!condition()) {
-        if (changed_.wait_until(mu_, deadline) == std::cv_status::timeout) break;
-      }
-    }
-    sleepers_.fetch_sub(1);
-  }
-
   /// Makes every waiter check its condition again.
   void Notify() ABSL_LOCKS_EXCLUDED(mu_) {
     if (sleepers_.load() == 0) return;

@@ -31,7 +31,6 @@ absl::Status PhasedEngine::Begin(std::size_t phase) {
   MILLRACE_ASSIGN_OR_RETURN(engine_, Engine::Start({.plan = phases_[phase].plan,
                                                     .run = run_,
                                                     .on_worker_start = on_worker_start_,
-                                                    .gate_costs = gate_costs_,
                                                     .make_devices = make_devices_,
                                                     .observers = std::move(observers),
                                                     .first_sample = phases_[phase].first_sample,
@@ -57,12 +56,10 @@ absl::Status PhasedEngine::SwitchIfDue() {
   return Begin(phase_ + 1);
 }
 
-absl::Status PhasedEngine::Switch(Plan plan, std::vector<StageCost> gate_costs,
-                                  absl::FunctionRef<void(const Phase&)> while_idle) {
+absl::Status PhasedEngine::Switch(Plan plan, absl::FunctionRef<void(const Phase&)> while_idle) {
   MILLRACE_RETURN_IF_ERROR(CheckPlan(plan).status());
   MILLRACE_RETURN_IF_ERROR(Drain());
   phases_ = {{.plan = std::move(plan), .first_sample = next_sample_}};
-  gate_costs_ = std::move(gate_costs);
   while_idle(phases_.front());
   return Begin(0);
 }

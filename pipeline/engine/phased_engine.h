@@ -26,8 +26,6 @@ class PhasedEngine {
     RunStep run;
     /// Called once on each worker's thread before its first operation. May be empty.
     std::function<void(int device)> on_worker_start = {};
-    /// As in Engine, for all phases.
-    std::vector<StageCost> gate_costs = {};
     /// For all phases.
     MakeDevices make_devices = MakeWorkerThreads;
     /// Called before each phase except the first, on the thread of Admit(), while nothing runs.
@@ -52,11 +50,9 @@ class PhasedEngine {
   absl::Status AwaitRoom();
 
   /// Drains the running plan, and continues with `plan` from the next admitted sample. Later phases
-  /// are discarded. `gate_costs`: costs of the new plan's stages, empty for no gate. Calls
-  /// `while_idle` with the new phase between the two, while nothing runs. Fails as CheckPlan()
-  /// does, and then changes nothing, or with the failure of the old plan.
-  absl::Status Switch(Plan plan, std::vector<StageCost> gate_costs,
-                      absl::FunctionRef<void(const Phase&)> while_idle);
+  /// are discarded. Calls `while_idle` with the new phase between the two, while nothing runs.
+  /// Fails as CheckPlan() does, and then changes nothing, or with the failure of the old plan.
+  absl::Status Switch(Plan plan, absl::FunctionRef<void(const Phase&)> while_idle);
 
   /// Drains the running plan, calls `while_idle`, and continues the same plan with the next
   /// admitted sample. Keeps the later phases. Fails as Drain() does.
@@ -76,7 +72,6 @@ class PhasedEngine {
         make_devices_(std::move(options.make_devices)),
         observers_(std::move(options.observers)),
         clock_(*options.clock),
-        gate_costs_(std::move(options.gate_costs)),
         phases_(std::move(options.phases)),
         next_sample_(phases_.front().first_sample) {}
 
@@ -93,7 +88,6 @@ class PhasedEngine {
   const MakeDevices make_devices_;
   const std::vector<ObserveOperation> observers_;
   const Clock& clock_;
-  std::vector<StageCost> gate_costs_;
   Phases phases_;
   std::size_t phase_ = 0;
   std::int64_t next_sample_;

@@ -85,11 +85,10 @@ class WorkerThreads final : public Devices {
       changed_.Await([&] { return stopped_ || !queue.empty(); });
       if (stopped_) return;
       const Work work = queue.Take();
-      const bool waits = !Ready(work);
-      if (waits) changed_.Await([&] { return stopped_ || Ready(work); });
+      changed_.Await([&] { return stopped_ || Ready(work); });
       if (stopped_) return;
       const bool ends = work.what == Work::What::kEnd;
-      if (!ends && !Perform(device, work, waits)) return Stop();
+      if (!ends && !Perform(device, work)) return Stop();
       CompleteWork(work, options_.plan.devices[device], progress_);
       changed_.Notify();
       if (ends) return;
@@ -97,9 +96,9 @@ class WorkerThreads final : public Devices {
   }
 
   // Runs or skips the work, between the calls of the options. False: one of them failed.
-  bool Perform(std::size_t device, const Work& work, bool waited) const {
+  bool Perform(std::size_t device, const Work& work) const {
     if (options_.before && !options_.before(device, work)) return false;
-    if (work.what == Work::What::kRun && !options_.run(device, work, waited)) return false;
+    if (work.what == Work::What::kRun && !options_.run(device, work)) return false;
     return !options_.after || options_.after(device, work);
   }
 

@@ -113,6 +113,10 @@ class FlowLearner final : public Learner {
     DescribeNow().IgnoreError();
   }
 
+  void FollowRate(double frames_per_second) override {
+    if (replanner_ != nullptr) replanner_->FollowRate(frames_per_second);
+  }
+
   void Freeze(bool frozen) override { frozen_ = frozen; }
 
   absl::Status SetLearningRate(double rate) override {
@@ -134,7 +138,7 @@ class FlowLearner final : public Learner {
 
   absl::Status Drain() override {
     absl::Status drained = run_->Drain();
-    recovery_->Finish(drained.ok());
+    drained.Update(recovery_->Finish(drained.ok()));
     return drained;
   }
 
@@ -239,7 +243,6 @@ class FlowLearner final : public Learner {
                                  .threads_per_stage = options_.threads_per_stage,
                                  .prepare = [this](StagedNetwork& made) { recovery_->Begin(made); },
                                  .on_switch = [this] { recovery_->OnSwitch(); },
-                                 .gate_costs = GateCosts(flow.costs),
                                  .observers = std::move(observers),
                                  .clock = options_.clock}));
     return absl::OkStatus();
@@ -262,21 +265,7 @@ class FlowLearner final : public Learner {
             .on_update = [this](const Step& u) { recovery_->OnUpdate(u); }};
   }
 
-  // In seconds, at the current effort. Empty: no gate.
-  [[nodiscard]] std::vector<StageCost> GateCosts(const std::vector<StageCost>& costs) const {
-    if (!options_.gate || OnGpu()) return {};
-    std::vector<StageCost> seconds;
-    for (const StageCost& cost : costs) {
-      const StageCost ms = AtEffort(cost, {.update_every = learn_from_every_});
-      seconds.push_back({.forward = ms.forward / 1000,
-                         .backward = ms.backward / 1000,
-                         .update = ms.update / 1000,
-                         .copy = ms.copy / 1000});
-    }
-    return seconds;
-  }
-
-  // A GPU's operations end unobserved, so they are neither timed nor held back.
+  // A GPU's operations end unobserved, so they are not timed.
   [[nodiscard]] bool OnGpu() const {
     return std::ranges::any_of(devices_, [](at::Device device) { return !device.is_cpu(); });
   }
@@ -294,7 +283,7 @@ class FlowLearner final : public Learner {
                  .plan = replan->pipeline.plan,
                  .costs = std::move(replan->costs)};
     const RatePlan before = rate_plan_.value_or(RatePlan());
-    RatePlan next = RatePlanOf(options_.frames_per_second, replan->pipeline);
+    RatePlan next = RatePlanOf(replan->frames_per_second, replan->pipeline);
     next.switched = before.switched + (replan->switches ? 1 : 0);
     next.kept = before.kept + (replan->switches ? 0 : 1);
     next.why = std::move(replan->why);
@@ -303,8 +292,7 @@ class FlowLearner final : public Learner {
   }
 
   absl::Status SwitchTo(const Replan& next) {
-    MILLRACE_RETURN_IF_ERROR(
-        run_->Switch(next.pipeline.plan, next.pipeline.cuts, GateCosts(next.costs)));
+    MILLRACE_RETURN_IF_ERROR(run_->Switch(next.pipeline.plan, next.pipeline.cuts));
     replanner_->Switched();
     return absl::OkStatus();
   }

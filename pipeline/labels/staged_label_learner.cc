@@ -310,7 +310,7 @@ absl::StatusOr<std::int64_t> StagedLabelLearner::AskForCheckpoint() {
 
 absl::Status StagedLabelLearner::Drain() {
   absl::Status drained = run_->Drain();
-  if (recovery_ != nullptr) recovery_->Finish(drained.ok());
+  if (recovery_ != nullptr) drained.Update(recovery_->Finish(drained.ok()));
   return drained;
 }
 

@@ -120,6 +120,10 @@ class Learner {
   /// Predicts every sample. Thread-safe.
   virtual void LearnFromEvery(int n) = 0;
 
+  /// The camera sends this many frames a second from now on. A learner on the CPU that replans
+  /// (replan_share) plans for this rate; the others ignore it. For the thread that admits samples.
+  virtual void FollowRate(double /*frames_per_second*/) {}
+
   /// If `frozen`, does not learn from samples admitted from now on. Otherwise learns as before.
   /// Every sample is predicted. Thread-safe.
   virtual void Freeze(bool frozen) = 0;

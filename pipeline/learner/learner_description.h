@@ -37,12 +37,12 @@ struct RatePlan {
   double dropped_share = 0;
   /// The reason that limits the speed, as text.
   std::string limit = {};
-  /// How often it planned again because stages' times differed from the plan. `switched` counts
-  /// plans with other cuts or orders; `kept` counts plans that stayed.
+  /// How often it planned again because stages' times or the camera's rate changed. `switched`
+  /// counts plans with other cuts or orders; `kept` counts plans that stayed.
   std::int64_t switched = 0;
   std::int64_t kept = 0;
-  /// Why it last planned again: "a backward of stage 2 takes 92.1 ms instead of 60.3". Empty:
-  /// never.
+  /// Why it last planned again: "a backward of stage 2 takes 92.1 ms instead of 60.3", or "the
+  /// camera sends 12.5 frames a second instead of 25". Empty: never.
   std::string why = {};
 };
 

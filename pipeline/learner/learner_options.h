@@ -31,8 +31,6 @@ struct LearnerOptions {
   double replan_share = 0.25;
   /// The schedule's options, with the period in milliseconds; the learner fills in shape and costs.
   ScheduleRequest request = {};
-  /// For flow: delays samples that would only wait inside the pipeline.
-  bool gate = true;
   /// The first layer of each stage except the first, counted from 0. Empty: cut by measured cost.
   std::vector<int> cuts = {};
   /// A file of initial weights, made by `millrace pretrain`, `millrace export` or PyTorch. Empty:
@@ -48,7 +46,7 @@ struct LearnerOptions {
   int threads_per_stage = 1;
   /// For flow: the devices of the stages: "cpu", "cuda" (the first GPU) or "cuda:N", one for all or
   /// one for each stage; or "auto", as ChooseDevices() says. The schedule "auto" takes one device.
-  /// Empty: the CPU. With a GPU there is no gate.
+  /// Empty: the CPU.
   std::vector<std::string> devices = {};
   /// Stages on GPUs capture their operations once and launch them as CUDA graphs.
   bool captures = true;

@@ -1,7 +1,7 @@
 // Simulates a plan: the start and end of each operation, at given costs of the stages.
 //
-// It keeps the orders and the dependencies of the engine, without the work. It finds deadlocks
-// before anything runs, and predicts the delay and the rate.
+// It keeps the orders and the dependencies of the engine, without the work. Products reach other
+// devices over links (copies.h). The simulator finds deadlocks before anything runs.
 #pragma once
 
 #include <array>
@@ -48,10 +48,6 @@ struct SimulationOptions {
   /// Replaces `arrivals`: returns the admission time of the next sample, which has room from
   /// `ready` on; nullopt at the end of the stream. Called once for each sample, in order.
   std::function<std::optional<double>(double ready)> admit = {};
-  /// The gate. It admits a sample this margin before its latest start, at the earliest. The latest
-  /// start is the last time at which no later stage would wait. nullopt: admits each sample once
-  /// there is room.
-  std::optional<double> gate_margin = {};
   /// Changes the cost of an operation, to simulate a spread. Empty: the costs do not change.
   std::function<double(const Step&, double cost)> vary = {};
   /// Called with each simulated operation. May be empty.
@@ -62,24 +58,5 @@ struct SimulationOptions {
 /// the message names the waiting operations and their dependencies. REQUIRES: one cost for each
 /// stage.
 [[nodiscard]] absl::StatusOr<Timeline> Simulate(const Plan& plan, const SimulationOptions& options);
-
-/// The rate and the delay of a plan in steady state.
-struct SteadyFigures {
-  /// Mean time between two samples.
-  double period = 0;
-  /// Mean time from arrival to prediction, at one sample each interval.
-  double delay = 0;
-  /// Idle share of the time of each device.
-  std::vector<double> idle;
-};
-
-/// The time between two samples in steady state when samples are always ready.
-[[nodiscard]] absl::StatusOr<double> SteadyPeriod(const Plan& plan,
-                                                  const std::vector<StageCost>& costs);
-
-/// The steady state when a sample arrives every `interval`.
-[[nodiscard]] absl::StatusOr<SteadyFigures> Steady(const Plan& plan,
-                                                   const std::vector<StageCost>& costs,
-                                                   double interval);
 
 }  // namespace millrace::pipeline

@@ -1,8 +1,6 @@
 // The costs of work. Cuts, plans and simulations are computed from them.
 #pragma once
 
-#include <span>
-
 #include "pipeline/plan/plan.h"
 
 namespace millrace::pipeline {
@@ -33,14 +31,6 @@ struct StageCost {
       return cost.update;
   }
   return 0;
-}
-
-/// The time of a sample from its first forward to `stage`, if it never waits. `costs` are the costs
-/// of the stages.
-[[nodiscard]] inline double ForwardsBefore(std::span<const StageCost> costs, int stage) {
-  double before = 0;
-  for (const StageCost& cost : costs.first(stage - 1)) before += cost.forward + cost.copy;
-  return before;
 }
 
 }  // namespace millrace::pipeline

@@ -47,8 +47,7 @@ absl::StatusOr<std::vector<LiveSample>> SimulateSamples(const Plan& plan,
   std::mt19937_64 random(options.seed);
   std::lognormal_distribution<double> factor(-options.spread * options.spread / 2, options.spread);
   SimulationOptions simulation{.costs = options.costs,
-                               .admit = [&](double ready) { return camera.Admit(ready); },
-                               .gate_margin = options.gate_margin};
+                               .admit = [&](double ready) { return camera.Admit(ready); }};
   if (options.spread > 0) {
     simulation.vary = [&](const Step& /*step*/, double cost) { return cost * factor(random); };
   }
@@ -74,9 +73,9 @@ absl::StatusOr<LiveFigures> SimulateLive(const Plan& plan, const LiveOptions& op
   if (delays.empty()) return figures;
   for (double delay : delays) figures.mean_delay += delay;
   figures.mean_delay /= static_cast<double>(delays.size());
-  const std::size_t p99 = delays.size() * 99 / 100;
-  std::nth_element(delays.begin(), delays.begin() + static_cast<std::ptrdiff_t>(p99), delays.end());
-  figures.p99_delay = delays[p99];
+  std::ranges::sort(delays);
+  figures.p50_delay = delays[delays.size() / 2];
+  figures.p99_delay = delays[delays.size() * 99 / 100];
   return figures;
 }
 

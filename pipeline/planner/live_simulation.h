@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,8 +21,6 @@ struct LiveOptions {
   /// Every operation takes its mean times a lognormal factor of mean 1. This is the standard
   /// deviation of the factor's logarithm.
   double spread = 0;
-  /// The gate's margin; nullopt: no gate.
-  std::optional<double> gate_margin = {};
   std::int64_t frames = 3000;
   std::uint64_t seed = 1;
 };
@@ -32,6 +29,7 @@ struct LiveFigures {
   double dropped_share = 0;
   /// From a frame's arrival to its prediction.
   double mean_delay = 0;
+  double p50_delay = 0;
   double p99_delay = 0;
 };
 

@@ -48,7 +48,7 @@ class Chain {
       if (bytes.value > limit) return {.value = kNever, .floor = 0};
     }
     const double time = cost_[end] - cost_[first];
-    const double cut = first > 0 ? 2 * request_.layers[first - 1].cost.copy : 0;
+    const double cut = first > 0 ? request_.layers[first - 1].cost.copy : 0;
     return {.value = std::max(time, cut), .floor = time};
   }
 

@@ -2,8 +2,8 @@
 //
 //   layers   4 1 | 1 1 2 | 5      three stages: the slowest has 5
 //
-// The slowest unit sets the pace. Units are the stages, and the links between them: a cut carries
-// every sample's activations forward and its gradient back.
+// The slowest unit sets the pace. Units are the stages, and the links between them: one carries
+// every sample's activations forward, another one its gradient back.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ struct PartitionRequest {
 };
 
 /// The cuts into `stages` runs of consecutive layers whose slowest stage or link is fastest, among
-/// those in which every stage fits into memory. A link's load is its copy forward and back. Exact,
+/// those in which every stage fits into memory. A link carries one copy at a time each way. Exact,
 /// by dynamic programming in at most O(stages * layers^2). Of equal cuts, returns the earliest.
 /// Fails with INVALID_ARGUMENT unless 1 <= stages <= layers. Fails with RESOURCE_EXHAUSTED if no
 /// cuts fit. The message names the layer that fits nowhere, or the number of devices or bytes that

@@ -20,6 +20,7 @@ namespace {
 
 constexpr double kShares[] = {1.0, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6};
 constexpr int kMaxUpdateEvery = 64;
+constexpr double kAboutAsShort = 1.1;
 
 absl::Status CheckRequest(const PlannerRequest& request) {
   if (!(request.interval > 0)) {
@@ -68,7 +69,7 @@ class Planner {
   }
 
  private:
-  // The plan that holds the rate with the least staleness, and among equals the least delay.
+  // As PlanFor(), at this effort; nullopt if no plan holds the rate.
   absl::StatusOr<std::optional<PlannedPipeline>> AtEffortOf(Effort effort) {
     closest_.reset();
     std::vector<PlannedPipeline> candidates;
@@ -78,16 +79,34 @@ class Planner {
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const auto& a, const auto& b) { return a.staleness < b.staleness; });
-    std::optional<PlannedPipeline> best;
+    std::vector<PlannedPipeline> holding;
     for (PlannedPipeline& candidate : candidates) {
-      if (best && candidate.staleness > best->staleness) break;
+      if (FoundEnough(holding, candidate)) break;
       if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
       MILLRACE_RETURN_IF_ERROR(Evaluate(request_, candidate));
       if (!closest_ || candidate.dropped_share < closest_->dropped_share) closest_ = candidate;
-      if (candidate.dropped_share > kToleratedDrops) continue;
-      if (!best || candidate.mean_delay < best->mean_delay) best = std::move(candidate);
+      if (candidate.dropped_share <= kToleratedDrops) holding.push_back(std::move(candidate));
     }
-    return best;
+    return BestOf(std::move(holding));
+  }
+
+  // Whether a plan that holds has less staleness than `next`, and keeps the delay.
+  static bool FoundEnough(const std::vector<PlannedPipeline>& holding,
+                          const PlannedPipeline& next) {
+    return std::ranges::any_of(holding, [&](const PlannedPipeline& found) {
+      return found.staleness < next.staleness && found.tail <= kToleratedTail;
+    });
+  }
+
+  // `holding` is in the order of the staleness.
+  static std::optional<PlannedPipeline> BestOf(std::vector<PlannedPipeline> holding) {
+    if (holding.empty()) return std::nullopt;
+    const double shortest = std::ranges::min(holding, {}, &PlannedPipeline::tail).tail;
+    std::erase_if(holding,
+                  [&](const PlannedPipeline& plan) { return !KeepsDelay(plan.tail, shortest); });
+    const int staleness = holding.front().staleness;
+    std::erase_if(holding, [&](const PlannedPipeline& plan) { return plan.staleness > staleness; });
+    return std::ranges::min(holding, {}, &PlannedPipeline::mean_delay);
   }
 
   using MakeOne = std::function<absl::StatusOr<Plan>(ScheduleRequest&)>;
@@ -214,6 +233,10 @@ std::string LimitOf(const std::vector<StageCost>& layers) {
 
 }  // namespace
 
+bool KeepsDelay(double tail, double shortest) {
+  return tail <= std::max(kToleratedTail, kAboutAsShort * shortest);
+}
+
 StageCost AtEffort(StageCost cost, const Effort& effort) {
   const double share = effort.update_every > 0 ? 1.0 / effort.update_every : 0;
   cost.backward *= share;
@@ -234,6 +257,7 @@ absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline) 
                                                          .frames = 1000}));
   pipeline.dropped_share = live.dropped_share;
   pipeline.mean_delay = live.mean_delay;
+  pipeline.tail = live.p50_delay > 0 ? live.p99_delay / live.p50_delay : 1;
   return absl::OkStatus();
 }
 

@@ -1,5 +1,5 @@
 // Plans for a frame rate: finds the least staleness, then the least delay, at which a camera's rate
-// holds under the measured spread of the costs.
+// holds under the measured spread of the costs, without a long tail of delays.
 //
 //   frame interval ─┐
 //   layer costs ────┼─▶ PlanFor() ─▶ cuts, plan, expected drops and delay, limit of the speed
@@ -23,6 +23,8 @@ namespace millrace::pipeline {
 
 /// The share of dropped frames at which the rate still counts as held.
 inline constexpr double kToleratedDrops = 0.005;
+/// The 99th percentile of the delay over its median, up to which a plan keeps the delay.
+inline constexpr double kToleratedTail = 1.5;
 
 struct PlannerRequest {
   /// Times in the unit of `interval`.
@@ -61,12 +63,18 @@ struct PlannedPipeline {
   /// Expected values, from SimulateLive().
   double dropped_share = 0;
   double mean_delay = 0;
+  /// The 99th percentile of the delay over its median.
+  double tail = 0;
   /// The maximum over all stages.
   int staleness = 0;
   /// "layer 3 alone takes 62 of the 140 that a sample costs: pipelining gains a factor of 2.26 at
   /// most".
   std::string limit = {};
 };
+
+/// Whether a plan with the tail `tail` keeps the delay, where another plan has the tail `shortest`:
+/// within kToleratedTail, or about as short.
+[[nodiscard]] bool KeepsDelay(double tail, double shortest);
 
 /// The cost of a layer or stage for a sample at this effort.
 [[nodiscard]] StageCost AtEffort(StageCost cost, const Effort& effort);
@@ -76,9 +84,11 @@ struct PlannedPipeline {
 /// Fills in the expected drops and delay of `pipeline`, which has cuts, plan and costs.
 [[nodiscard]] absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline);
 
-/// Returns the plan that holds the rate with the least staleness, and among equals the least delay.
-/// Candidates for each number of devices are 1F1B*(T) with T a share of the interval, and 1F1B with
-/// lags from D - h to 2(D - h). If none holds, reduces learning: every second sample, every fourth
+/// Returns the plan that holds the rate and keeps the delay with the least staleness, and among
+/// equals the least delay. If no plan that holds the rate keeps the delay, takes those whose tail
+/// is within a tenth of the shortest. Candidates for each number of devices are 1F1B*(T) with T a
+/// share of the interval, and 1F1B with lags from D - h to 2(D - h). If none holds, reduces
+/// learning: every second sample, every fourth
 /// ... and finally no learning. Fails with INVALID_ARGUMENT unless interval and devices are
 /// positive and there are layers. Fails with RESOURCE_EXHAUSTED if no plan fits into the memory,
 /// and with CANCELLED once `stop` is requested.

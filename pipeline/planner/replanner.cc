@@ -18,6 +18,7 @@ namespace {
 
 // A check takes a few medians. This is often enough for a camera, and the cost is negligible.
 constexpr int kPollsToALook = 16;
+constexpr double kMillisecondsPerSecond = 1000;
 // A tenth of a stage's share where both want the same core: planning does not slow the stages, and
 // still ends in about a second.
 constexpr int kNiceness = 10;
@@ -65,7 +66,7 @@ bool SameWork(const PlannedPipeline& a, const PlannedPipeline& b) {
 
 bool GoodEnough(const PlannedPipeline& running, const PlannedPipeline& found, double share) {
   const bool holds = running.holds || running.dropped_share <= found.dropped_share;
-  return holds && running.staleness <= found.staleness &&
+  return holds && KeepsDelay(running.tail, found.tail) && running.staleness <= found.staleness &&
          running.mean_delay * (1 - share) <= found.mean_delay;
 }
 
@@ -101,22 +102,39 @@ Replanner::Replanner(Options options, PlannedPipeline running)
       clock_(*options.clock),
       watch_({.max_stages = options.request.devices, .share = options.share}),
       request_(std::move(options.request)),
-      running_(std::move(running)) {
-  watch_.PlannedWith(StageCosts(CostsOf(request_.layers), running_.cuts), clock_.Now() + pause_);
+      running_(std::move(running)),
+      not_before_(clock_.Now() + pause_) {
+  watch_.PlannedWith(StageCosts(CostsOf(request_.layers), running_.cuts), not_before_);
 }
 
 std::optional<Replan> Replanner::Poll() {
   if (planning_) return Take();
+  if (next_rate_ && clock_.Now() >= not_before_) {
+    BeginForRate();
+    return std::nullopt;
+  }
   if (++polls_ % kPollsToALook != 0) return std::nullopt;
   std::optional<std::vector<StageCost>> measured = watch_.Moved(clock_.Now());
-  if (measured) Begin(*std::move(measured));
+  if (measured) {
+    std::string why = WhyMoved(StageCosts(CostsOf(request_.layers), running_.cuts), *measured);
+    Begin(*std::move(measured), std::move(why));
+  }
   return std::nullopt;
 }
 
-void Replanner::Begin(std::vector<StageCost> measured) {
-  why_ = WhyMoved(StageCosts(CostsOf(request_.layers), running_.cuts), measured);
+void Replanner::BeginForRate() {
+  std::string why = absl::StrFormat("the camera sends %.3g frames a second instead of %.3g",
+                                    *next_rate_, kMillisecondsPerSecond / request_.interval);
+  last_interval_ = std::exchange(request_.interval, kMillisecondsPerSecond / *next_rate_);
+  Begin(watch_.Measured().value_or(StageCosts(CostsOf(request_.layers), running_.cuts)),
+        std::move(why));
+}
+
+void Replanner::Begin(std::vector<StageCost> measured, std::string why) {
+  why_ = std::move(why);
   request_.layers = Scaled(request_.layers, running_.cuts, measured);
-  watch_.PlannedWith(std::move(measured), clock_.Now() + pause_);
+  not_before_ = clock_.Now() + pause_;
+  watch_.PlannedWith(std::move(measured), not_before_);
   planning_ = true;
   done_ = false;
   try {
@@ -130,7 +148,13 @@ void Replanner::Begin(std::vector<StageCost> measured) {
   } catch (const std::exception&) {  // No memory or thread is left: the running plan goes on.
     planning_ = false;
     done_ = true;
+    GiveUp();
   }
+}
+
+// The running plan goes on. Poll() tries again after the pause.
+void Replanner::GiveUp() {
+  if (last_interval_) request_.interval = *std::exchange(last_interval_, std::nullopt);
 }
 
 void Replanner::PlanOnThread(const PlannerRequest& request, const PlannedPipeline& running) {
@@ -153,21 +177,28 @@ std::optional<Replan> Replanner::Take() {
     const MutexLock lock(mu_);
     replan = std::exchange(result_, std::nullopt);
   }
-  if (!replan) return std::nullopt;
+  if (!replan) {
+    GiveUp();
+    return std::nullopt;
+  }
   replan->why = why_;
+  replan->frames_per_second = kMillisecondsPerSecond / request_.interval;
   GoOnWith(*replan);
   return replan;
 }
 
 void Replanner::GoOnWith(const Replan& replan) {
+  const bool for_rate = std::exchange(last_interval_, std::nullopt).has_value();
+  if (for_rate && next_rate_ == kMillisecondsPerSecond / request_.interval) next_rate_.reset();
   if (replan.switches) {
-    if (before_ && SameWork(*before_, replan.pipeline)) {
+    if (!for_rate && before_ && SameWork(*before_, replan.pipeline)) {
       pause_ = std::min(2 * pause_, kMaxPause);
     }
     before_ = running_;
   }
   running_ = replan.pipeline;
-  watch_.PlannedWith(replan.costs, clock_.Now() + pause_);
+  not_before_ = clock_.Now() + pause_;
+  watch_.PlannedWith(replan.costs, not_before_);
 }
 
 }  // namespace millrace::pipeline

@@ -1,4 +1,5 @@
-// Plans again when the stages' costs differ from the planned costs.
+// Plans again when the stages' costs differ from the planned costs, or the camera's rate has
+// changed.
 //
 //   workers ── Record() ─▶ CostWatch ── moved? ─▶ own thread: PlanAgain()
 //                                                        │
@@ -30,7 +31,10 @@ struct Replan {
   PlannedPipeline pipeline;
   /// The measured costs of its stages, in milliseconds, learning from every sample.
   std::vector<StageCost> costs;
-  /// The operation that moved most: "a backward of stage 2 takes 92.1 ms instead of 60.3".
+  /// The camera's rate that it is for.
+  double frames_per_second = 0;
+  /// The operation that moved most: "a backward of stage 2 takes 92.1 ms instead of 60.3"; or "the
+  /// camera sends 12.5 frames a second instead of 25".
   std::string why;
 };
 
@@ -52,8 +56,8 @@ struct Replan {
 /// The destructor cancels planning.
 class Replanner {
  public:
-  /// The minimum time between two plans. Each switch back to the previous plan doubles it.
-  /// Otherwise two plans would alternate if each changes the costs of its own stages.
+  /// The minimum time between two plans. Each switch back to the previous plan because of costs
+  /// doubles it. Otherwise two plans would alternate if each changes the costs of its own stages.
   static constexpr nanoseconds kMinPause = std::chrono::seconds(10);
   static constexpr nanoseconds kMaxPause = 16 * kMinPause;
 
@@ -73,6 +77,10 @@ class Replanner {
   /// See CostWatch::Record().
   void Record(const Step& step, nanoseconds took) { watch_.Record(step, took); }
 
+  /// The camera sends this many frames a second from now on. Poll() plans again for it, kMinPause
+  /// after the last plan at the earliest.
+  void FollowRate(double frames_per_second) { next_rate_ = frames_per_second; }
+
   /// Call it for each sample. Returns the next plan to run once it is ready. At intervals, it
   /// checks whether a new plan is needed, and starts planning. Never waits.
   [[nodiscard]] std::optional<Replan> Poll();
@@ -84,7 +92,9 @@ class Replanner {
   void AwaitPlanning() { done_.wait(false); }
 
  private:
-  void Begin(std::vector<StageCost> measured);
+  void Begin(std::vector<StageCost> measured, std::string why);
+  void BeginForRate();
+  void GiveUp();
   void PlanOnThread(const PlannerRequest& request, const PlannedPipeline& running);
   [[nodiscard]] std::optional<Replan> Take() ABSL_LOCKS_EXCLUDED(mu_);
   void GoOnWith(const Replan& replan);
@@ -101,6 +111,9 @@ class Replanner {
   PlannedPipeline running_;
   std::optional<PlannedPipeline> before_;  // The plan that ran before.
   nanoseconds pause_ = kMinPause;
+  std::optional<double> next_rate_;      // Until a plan for it is found.
+  std::optional<double> last_interval_;  // While planning for another rate: the one before.
+  nanoseconds not_before_{0};
   std::string why_;
   bool planning_ = false;
   int polls_ = 0;

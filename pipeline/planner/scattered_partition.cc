@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/status.h"
+#include "pipeline/plan/copies.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -41,12 +42,13 @@ class Allocation {
   }
 
   [[nodiscard]] ScatteredPartition AsStages() const {
-    ScatteredPartition stages{.cuts = {}, .device_of = {device_of_[0]}, .slowest = Largest()};
+    ScatteredPartition stages{.cuts = {},
+                              .device_of = {device_of_[0]},
+                              .slowest = std::max(Largest(), MaxLinkLoad(layers_, device_of_))};
     for (int i = 1; i < length(); ++i) {
       if (device_of_[i] == device_of_[i - 1]) continue;
       stages.cuts.push_back(i);
       stages.device_of.push_back(device_of_[i]);
-      stages.slowest = std::max(stages.slowest, 2 * layers_[i - 1].copy);
     }
     return stages;
   }

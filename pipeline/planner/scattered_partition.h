@@ -19,7 +19,7 @@ struct ScatteredPartition {
   Cuts cuts;
   /// Counted from 0. Neighbouring stages are on different devices.
   std::vector<int> device_of;
-  /// The largest load of a device or a cut.
+  /// The largest load of a device or a link.
   double slowest = 0;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "pipeline/checkpoint/checkpoint_facts.h"
+#include "pipeline/device/device_failure.h"
 #include "pipeline/plan/plan.h"
 
 namespace millrace::pipeline {
@@ -192,10 +193,16 @@ absl::StatusOr<std::int64_t> Recovery::AskForCheckpoint() {
   return writer_->Request();
 }
 
-void Recovery::Finish(bool finished) {
-  if (writer_ == nullptr) return;
-  std::optional<Snapshot> last = Last(finished);
+absl::Status Recovery::Finish(bool finished) {
+  if (writer_ == nullptr) return absl::OkStatus();
+  std::optional<Snapshot> last;
+  const absl::Status copied = FailureToStatus([&] {
+    last = Last(finished);
+    return absl::OkStatus();
+  });
+  if (!copied.ok()) last = Last(/*finished=*/false);
   writer_->Finish(last ? std::optional(CheckpointOf(*std::move(last))) : std::nullopt);
+  return copied;
 }
 
 // The current state if learning has `finished` and the weights are sound, otherwise the newest

@@ -125,8 +125,9 @@ class Recovery {
   [[nodiscard]] absl::StatusOr<std::int64_t> AskForCheckpoint();
 
   /// Writes a last checkpoint, and waits for it. `finished`: all admitted samples were learned
-  /// from. REQUIRES: nothing runs. Idempotent.
-  void Finish(bool finished);
+  /// from. If the weights cannot be copied, because a GPU has failed, writes the last good ones,
+  /// and fails as FailureOf(). REQUIRES: nothing runs. Idempotent.
+  [[nodiscard]] absl::Status Finish(bool finished);
 
  private:
   explicit Recovery(const Options& options);

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "pipeline/plan/copies.h"
 #include "pipeline/schedules/building_blocks.h"
 
 namespace millrace::pipeline {
@@ -147,7 +148,8 @@ double LargestLoad(const ScheduleRequest& request, const std::vector<int>& devic
   for (std::size_t i = 0; i < device_of.size(); ++i) {
     loads[device_of[i]] += request.costs[i].total();
   }
-  return *std::max_element(loads.begin(), loads.end());
+  return std::max(*std::max_element(loads.begin(), loads.end()),
+                  MaxLinkLoad(request.costs, device_of));
 }
 
 // Neighbours may be patterns apart, because each waits for its device.

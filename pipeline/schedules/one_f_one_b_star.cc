@@ -15,8 +15,8 @@
 //   away_i = copy + F_{i+1} + away_{i+1} + B_{i+1} + copy,   away_D = 0,
 //
 // A stage that is `lag` samples ahead with its forwards has lag T for that, plus the part of one T
-// that its own operations leave free. So a long copy adds only the lag that it requires. The paper
-// also treats a copy as a resource of its own.
+// that its own operations leave free. So a long copy adds only the lag that it requires. T is at
+// least the longest copy, because a link carries one at a time (copies.h).
 #include <algorithm>
 #include <cmath>
 

@@ -25,7 +25,7 @@ struct StageSkip {
 /// loss of the last stage reads the sample itself, as a skip from the camera.
 struct PipelineShape {
   int stages = 1;
-  std::vector<StageSkip> skips;
+  std::vector<StageSkip> skips = {};
 };
 
 /// The samples of a gpipe pattern that are kept as inputs and run forward again.
@@ -91,7 +91,7 @@ using Phases = std::vector<Phase>;
 [[nodiscard]] std::string_view ScheduleSummary(std::string_view name);
 
 /// The shortest possible time between two samples with one device for each stage: that of the
-/// slowest stage.
+/// slowest stage or copy.
 [[nodiscard]] double MinPeriod(const std::vector<StageCost>& costs);
 
 }  // namespace millrace::pipeline

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "pipeline/plan/plan_checker.h"
-#include "pipeline/plan/simulator.h"
+#include "pipeline/plan/steady_state.h"
 #include "pipeline/stages/staged_network.h"
 
 namespace millrace::pipeline {
@@ -45,10 +45,9 @@ absl::StatusOr<LearnerDescription> Describe(const LayerChain& chain, const CutPi
     at_effort.push_back(AtEffort(cost, effort));
     in_all_ms += at_effort.back().total();
   }
-  MILLRACE_ASSIGN_OR_RETURN(const double period_ms, SteadyPeriod(plan, at_effort));
-  MILLRACE_ASSIGN_OR_RETURN(const SteadyFigures steady, Steady(plan, at_effort, period_ms));
+  const SteadyFigures steady = Steady(plan, at_effort, /*interval=*/0);
   description.delay_ms = steady.delay;
-  description.samples_per_second = 1000 / period_ms;
+  description.samples_per_second = 1000 / steady.period;
   description.sequential_samples_per_second = 1000 / in_all_ms;
   return description;
 }

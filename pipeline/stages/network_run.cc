@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
+#include "pipeline/device/device_failure.h"
 #include "pipeline/device/device_streams.h"
 #include "pipeline/nn/tensor_snapshot.h"
 #include "pipeline/planner/partition.h"
@@ -96,7 +97,6 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
            .run = std::bind_front(&StagedNetwork::Run, &network),
            .on_worker_start = [threads = options.threads_per_stage](
                                   int device) { PrepareWorker(device, threads); },
-           .gate_costs = std::move(options.gate_costs),
            .make_devices = std::move(make_devices),
            .on_switch = [run = run.get()](
                             const Phase& phase) { run->SwitchTo(phase, run->network_.cuts()); },
@@ -106,19 +106,28 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
 }
 
 absl::StatusOr<std::int64_t> NetworkRun::Admit(absl::FunctionRef<at::Tensor()> input) {
-  return engine_->Admit([&](std::int64_t number) { network_.Admit(number, input()); });
-}
-
-absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
-  return engine_->Pause([&](const Phase& phase) {
-    network_.Switch(phase.plan, phase.first_sample);
-    while_idle(network_);
+  return FailureToStatus([&] {
+    return engine_->Admit([&](std::int64_t number) { network_.Admit(number, input()); });
   });
 }
 
-absl::Status NetworkRun::Switch(Plan plan, const Cuts& cuts, std::vector<StageCost> gate_costs) {
-  return engine_->Switch(std::move(plan), std::move(gate_costs),
-                         [&](const Phase& phase) { SwitchTo(phase, cuts); });
+absl::Status NetworkRun::AwaitRoom() {
+  return FailureToStatus([&] { return engine_->AwaitRoom(); });
+}
+
+absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
+  return FailureToStatus([&] {
+    return engine_->Pause([&](const Phase& phase) {
+      network_.Switch(phase.plan, phase.first_sample);
+      while_idle(network_);
+    });
+  });
+}
+
+absl::Status NetworkRun::Switch(Plan plan, const Cuts& cuts) {
+  return FailureToStatus([&] {
+    return engine_->Switch(std::move(plan), [&](const Phase& phase) { SwitchTo(phase, cuts); });
+  });
 }
 
 void NetworkRun::SwitchTo(const Phase& phase, const Cuts& cuts) {

@@ -49,7 +49,8 @@ using CheckOutput =
     const FirstInput& first, const std::string& schedule, ScheduleRequest request,
     const std::function<at::Tensor(const at::Tensor&)>& objective);
 
-/// A staged network and the engine that runs it. For one thread; updates() is thread-safe.
+/// A staged network and the engine that runs it. For one thread; updates() is thread-safe. If a
+/// GPU fails during a call, also between operations, the call fails as FailureOf().
 class NetworkRun {
  public:
   struct Options {
@@ -63,8 +64,6 @@ class NetworkRun {
     std::function<void(StagedNetwork&)> prepare = {};
     /// Called when a later phase or another plan begins, while no operation runs. May be empty.
     std::function<void()> on_switch = {};
-    /// Costs of the stages in seconds: delays samples that would only wait. Empty: no gate.
-    std::vector<StageCost> gate_costs = {};
     /// Observers of operations, beside the network's.
     std::vector<ObserveOperation> observers = {};
     /// Times the operations; outlives the run.
@@ -84,15 +83,15 @@ class NetworkRun {
   [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<at::Tensor()> input);
 
   /// Waits until a sample would be admitted at once. Fails as Admit() does.
-  [[nodiscard]] absl::Status AwaitRoom() { return engine_->AwaitRoom(); }
+  [[nodiscard]] absl::Status AwaitRoom();
 
   /// Finishes all admitted samples, calls `while_idle`, and continues with the next sample.
-  /// `while_idle` may call NetworkStore::Restore(). Fails as Drain().
+  /// `while_idle` may call NetworkStore::Restore(), and may throw. Fails as Drain().
   absl::Status Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle);
 
-  /// Finishes all admitted samples, and continues with another plan, cuts and costs for the gate.
-  /// Discards later phases. Fails as PhasedEngine::Switch().
-  absl::Status Switch(Plan plan, const Cuts& cuts, std::vector<StageCost> gate_costs);
+  /// Finishes all admitted samples, and continues with another plan and cuts. Discards later
+  /// phases. Fails as PhasedEngine::Switch().
+  absl::Status Switch(Plan plan, const Cuts& cuts);
 
   /// Runs every operation whose inputs exist. No sample can be admitted afterwards.
   absl::Status Drain() { return engine_->Drain(); }

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/status.h"
+#include "pipeline/plan/copies.h"
 #include "pipeline/plan/stage_walk.h"
 
 namespace millrace::pipeline {
@@ -46,16 +47,19 @@ absl::StatusOr<std::vector<TimelineEvent>> SimulatedEvents(const Plan& plan,
 
 std::vector<CopyEvent> CopiesOf(const Plan& plan, const std::vector<StageCost>& costs,
                                 const std::vector<TimelineEvent>& events) {
+  const DeviceCopies made(plan, costs);
+  std::vector<double> link_free_at(made.loads().size());
+  std::vector<TimelineEvent> in_time = events;
+  std::ranges::stable_sort(in_time, {}, [](const TimelineEvent& event) { return event.span.end; });
   std::vector<CopyEvent> copies;
-  for (const TimelineEvent& event : events) {
-    const int stage = event.step.stage;
-    const bool on = event.step.kind == kForward && stage < plan.stage_count();
-    const bool back = event.step.kind == kBackward && stage > 1 &&
-                      plan.rules(stage - 1).gradient == GradientFrom::kNextStage;
-    if (!on && !back) continue;
-    const double copy = costs[on ? stage - 1 : stage - 2].copy;
-    if (copy <= 0) continue;
-    copies.push_back({event.device, event.step, {event.span.end, event.span.end + copy}});
+  for (const TimelineEvent& event : in_time) {
+    for (const std::size_t place : made.of(event.step.kind, event.step.stage)) {
+      const DeviceCopy& copy = made.all()[place];
+      const double start = std::max(event.span.end, link_free_at[copy.link]);
+      const double end = start + copy.cost * static_cast<double>(event.step.samples());
+      link_free_at[copy.link] = end;
+      copies.push_back({event.device, event.step, {start, end}});
+    }
   }
   return copies;
 }

@@ -18,7 +18,7 @@ struct TimelineEvent {
   Span span;
 };
 
-/// The copy of an operation's product to the device of a neighbouring stage.
+/// The copy of an operation's product to another device.
 struct CopyEvent {
   std::size_t from_device = 0;
   /// Copies the activations of its stage, or the gradient for the stage before.
@@ -35,8 +35,8 @@ struct CopyEvent {
 [[nodiscard]] absl::StatusOr<std::vector<TimelineEvent>> SimulatedEvents(
     const Plan& plan, const std::vector<StageCost>& costs, double interval, int samples);
 
-/// The copies that follow `events`: from a forward to the next stage, from a backward to the stage
-/// before. Only copies with a cost in `costs`.
+/// The copies that follow `events` to other devices, on links (copies.h): of activations forward,
+/// and of gradients back. Only copies with a cost in `costs`.
 [[nodiscard]] std::vector<CopyEvent> CopiesOf(const Plan& plan, const std::vector<StageCost>& costs,
                                               const std::vector<TimelineEvent>& events);
 

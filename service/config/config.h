@@ -48,6 +48,8 @@ struct StreamConfig {
   /// Whether the file sets the size of the input.
   bool input_said = false;
   pipeline::LearnerOptions learner;
+  /// Whether `learner.frames_per_second` is the rate of the camera, which the plan follows.
+  bool follows_camera = false;
   /// The options of the tasks; the learner reads those of `task`. The others stay beside them: the
   /// effective settings show every key, and the file's defaults are for streams of both kinds.
   pipeline::FlowTaskOptions flow;

@@ -44,7 +44,14 @@ void ChooseStages(StreamConfig& stream) {
   if (learner.stages > 0) return;
   constexpr int kUsual = 2;
   const auto cuts = static_cast<int>(learner.cuts.size());
-  learner.stages = learner.schedule == "auto" ? MostStagesHere() : cuts > 0 ? cuts + 1 : kUsual;
+  const auto placed = static_cast<int>(learner.request.device_of.size());
+  if (learner.schedule == "auto") {
+    learner.stages = MostStagesHere();
+  } else if (cuts > 0) {
+    learner.stages = cuts + 1;
+  } else {
+    learner.stages = placed > 0 ? placed : kUsual;
+  }
 }
 
 void ChooseSmoothness(StreamConfig& stream) {

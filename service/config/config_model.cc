@@ -129,7 +129,7 @@ constexpr ConfigKey kModelKeys[] = {
      "the next frame, from moving parts, at twice the cost (docs/learning.md). Both need no "
      "labels. classification, regression: classes or values of each frame, from labels that "
      "clients send (docs/learning-labels.md). These two ignore loss, smoothness, occlusion, "
-     "precision, gate, devices, cuda_graphs, learning and scores if this file sets them for all "
+     "precision, devices, cuda_graphs, learning and scores if this file sets them for all "
      "streams. They write checkpoints. They start from weights only if the same section sets task "
      "and weights."},
     {"network",

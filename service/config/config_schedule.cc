@@ -59,8 +59,9 @@ constexpr ConfigKey kScheduleKeys[] = {
      "docs/schedules.md shows them all."},
     {"stages", WholeType{1, kMostStages},
      Member([](auto& t) -> auto& { return t.stream->learner.stages; }),
-     "1 to 8, fewer than the network has layers. Each stage has its own thread. Left out: 2. With "
-     "the kind auto: at most one for each core, and never more than 4."},
+     "1 to 8, fewer than the network has layers. Each stage has its own thread, unless placement "
+     "or separate_backwards is given. Left out: 2. With the kind auto: at most one for each core, "
+     "and never more than 4."},
     {"cuts", WholesType{{0, kMostStages - 1}, {1, 1000}},
      Member([](auto& t) -> auto& { return t.stream->learner.cuts; }),
      "The first layer of each stage after the first, counted from 0. Left out: the cuts that "
@@ -71,7 +72,7 @@ constexpr ConfigKey kScheduleKeys[] = {
      "The devices of the stages: cpu, cuda (the first NVIDIA GPU) or cuda:N, one for all stages or "
      "a list with one for each; or auto: the first GPU if it can be used, else the CPU. The log "
      "says at the start which device, and why. Left out: cpu. GPUs are for the tasks flow and "
-     "next_frame. With a GPU there is no gate, and no new plan while it runs.",
+     "next_frame. With a GPU there is no new plan while it runs.",
      ForTasks::kFlow},
     {"cuda_graphs", FlagType{}, Member([](auto& t) -> auto& { return t.stream->learner.captures; }),
      "On GPUs: capture the work of a stage once as a CUDA graph, and launch it as a whole for each "
@@ -79,12 +80,12 @@ constexpr ConfigKey kScheduleKeys[] = {
      ForTasks::kFlow},
     {"frames_per_second", RealType{0.01, 1000},
      Member([](auto& t) -> auto& { return t.stream->learner.frames_per_second; }),
-     "auto only: the frame rate of the plan; left out, the camera's. The plan uses fewer than "
-     "`stages` if they suffice."},
+     "auto only: the frame rate of the plan; left out, the camera's, which the plan follows. The "
+     "plan uses fewer than `stages` if they suffice."},
     {"replan_share", RealType{0, 100},
      Member([](auto& t) -> auto& { return t.stream->learner.replan_share; }),
      "auto only: plan again if the time of a stage changes by more than this share of the planned "
-     "time of the slowest stage. 0: never."},
+     "time of the slowest stage. 0: never, also not for another rate of the camera."},
     {"samples", WholeType{1, 1000},
      Member([](auto& t) -> auto& { return t.stream->learner.request.samples; }),
      "gpipe and timeprest: samples (micro-batches) before the model goes backward. pipedream_2bw: "
@@ -96,14 +97,18 @@ constexpr ConfigKey kScheduleKeys[] = {
     {"switch_at", WholeType{1, 1'000'000'000},
      Member([](auto& t) -> auto& { return t.stream->learner.request.switch_at; }),
      "hybrid only: the sample before which it becomes sequential."},
-    {"gate", FlagType{}, Member([](auto& t) -> auto& { return t.stream->learner.gate; }),
-     "Hold a frame back while it would only wait inside the pipeline, so that a fresher one can "
-     "replace it.",
-     ForTasks::kFlow},
     {"period_ms", RealType{0, 60'000},
      Member([](auto& t) -> auto& { return t.stream->learner.request.period; }),
      "one_f_one_b_star and interleaved: the planned time between two frames, in milliseconds. 0: "
      "the shortest time of the stages."},
+    {"separate_backwards", FlagType{},
+     Member([](auto& t) -> auto& { return t.stream->learner.request.separate_backwards; }),
+     "stale and hybrid only: a second thread for each stage but the last, which runs its backwards "
+     "and updates beside its forwards."},
+    {"placement", WholesType{{0, kMostStages}, {0, kMostStages - 1}},
+     Member([](auto& t) -> auto& { return t.stream->learner.request.device_of; }),
+     "interleaved only: the thread of each stage, counted from 0. Left out: in turn, half as many "
+     "threads as stages."},
     {"threads_per_stage", WholeType{1, 256},
      Member([](auto& t) -> auto& { return t.stream->learner.threads_per_stage; }),
      "Threads inside one operation of a stage."},
@@ -143,12 +148,35 @@ void CheckKeysOfKinds(const ConfigValue& stream, const pipeline::LearnerOptions&
       {"frames_per_second", {"auto"}, learner.frames_per_second > 0},
       {"replan_share", {"auto"}, learner.replan_share != defaults.replan_share},
       {"samples", {"gpipe", "timeprest", "pipedream_2bw", "k_periodic"}, request.samples > 0},
+      {"separate_backwards", {"stale", "hybrid"}, request.separate_backwards},
+      {"placement", {"interleaved"}, !request.device_of.empty()},
   };
   for (const auto& [key, kinds, given] : all) {
     if (!given || std::ranges::find(kinds, learner.schedule) != kinds.end()) continue;
     stream.WrongAt("schedule", key,
                    absl::StrCat("is for the ", kinds.size() == 1 ? "kind " : "kinds ",
                                 absl::StrJoin(kinds, ", "), " only"));
+  }
+}
+
+// Every stage needs a thread, and the threads are numbered without a gap.
+void CheckPlacement(const ConfigValue& stream, const pipeline::LearnerOptions& learner) {
+  const std::vector<int>& placement = learner.request.device_of;
+  if (placement.empty()) return;
+  if (static_cast<int>(placement.size()) != learner.stages) {
+    stream.WrongAt(
+        "schedule", "placement",
+        absl::StrCat("has ", placement.size(), placement.size() == 1 ? " entry; " : " entries; ",
+                     Plural(learner.stages, "stage"), learner.stages == 1 ? " needs " : " need ",
+                     learner.stages));
+  }
+  const int last = *std::ranges::max_element(placement);
+  for (int thread = 0; thread < last; ++thread) {
+    if (std::ranges::find(placement, thread) != placement.end()) continue;
+    stream.WrongAt("schedule", "placement",
+                   absl::StrCat("names thread ", last, " but not thread ", thread,
+                                "; number the threads without a gap"));
+    return;
   }
 }
 
@@ -159,6 +187,7 @@ ConfigKeys ScheduleKeys() { return kScheduleKeys; }
 void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
   const pipeline::LearnerOptions& learner = config.learner;
   CheckCuts(stream, learner);
+  CheckPlacement(stream, learner);
   CheckKeysOfKinds(stream, learner);
   const int samples = learner.request.samples;
   if (learner.schedule == "pipedream_2bw" && samples > 0 && samples < learner.stages) {

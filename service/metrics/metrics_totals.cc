@@ -28,7 +28,8 @@ pipeline::RatePlan PlanOf(const StreamReading& reading) {
 }
 
 constexpr const char* kReplansHelp =
-    "How often it was planned again because stages took another time than planned (schedule auto), "
+    "How often it was planned again because stages' times or the camera's rate changed (schedule "
+    "auto), "
     "by result: switched to other cuts or orders, or kept the plan.";
 
 constexpr std::array kTotals = {

@@ -50,6 +50,7 @@ void SetRate(double camera, StreamConfig& config) {
   const double most = config.source.max_frames_per_second;
   const double comes = camera > 0 ? camera : kUsualFrameRate;
   config.learner.frames_per_second = most > 0 ? std::min(comes, most) : comes;
+  config.follows_camera = true;
 }
 
 bool SameFit(const StreamConfig& a, const StreamConfig& b) {

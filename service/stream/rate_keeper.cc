@@ -9,16 +9,22 @@
 
 namespace millrace::service {
 
-RateKeeper::RateKeeper(std::string stream, pipeline::Learner& learner)
+RateKeeper::RateKeeper(std::string stream, pipeline::Learner& learner,
+                       std::optional<CameraRate> camera)
     : stream_(std::move(stream)),
       learner_(learner),
       plan_(learner.description()),
       effort_(*plan_),
+      camera_(std::move(camera)),
       update_every_(plan_->update_every),
       logged_every_(plan_->update_every) {}
 
-void RateKeeper::OnFrame(const ingest::Frame& frame, std::uint64_t dropped) {
+void RateKeeper::OnFrame(const ingest::Frame& frame, std::uint64_t dropped, Pace pace) {
   FollowThePlan();
+  if (camera_ && pace == Pace::kOfLearner) camera_->Restart();
+  if (camera_ && pace == Pace::kOfCamera) {
+    if (const std::optional<double> rate = camera_->OnFrame(frame)) learner_.FollowRate(*rate);
+  }
   const double arrival_s = std::chrono::duration<double>(frame.arrival).count();
   const int every = effort_.OnFrame(frame.number, arrival_s, dropped);
   if (update_every_.exchange(every) != every) learner_.LearnFromEvery(every);

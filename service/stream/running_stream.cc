@@ -86,8 +86,11 @@ absl::Status RunningStream::OpenParts(const std::stop_token& stop) {
   source_ = std::make_unique<ReplaceableSource>(std::move(source), ShownUri(options_.config.source),
                                                 learner_->resumption().position);
   SetPace(options_.config.source);
-  if (options_.config.learner.schedule == "auto") {
-    rate_.emplace(options_.config.name, *learner_);
+  const pipeline::LearnerOptions& planned = options_.config.learner;
+  if (planned.schedule == "auto") {
+    std::optional<CameraRate> camera;
+    if (options_.config.follows_camera) camera.emplace(planned.frames_per_second);
+    rate_.emplace(options_.config.name, *learner_, std::move(camera));
   }
   lifecycle_.Begin();
   thread_ = std::jthread([this] { Run(); });
@@ -171,6 +174,10 @@ StreamSnapshot RunningStream::Snapshot() const {
 void RunningStream::EvaluateOverload(nanoseconds now, StreamSnapshot& snapshot) const {
   const std::shared_ptr<const pipeline::LearnerDescription> learner = learner_->description();
   const FrameCounts& frames = snapshot.frames;
+  // The announced rate may be another one than the rate that the plan follows.
+  const double camera = options_.config.follows_camera && learner->rate_plan
+                            ? learner->rate_plan->frames_per_second
+                            : snapshot.source.camera_frames_per_second;
   const bool learns = snapshot.learner_state == LearnerState::kLearning;
   const bool predicts = learns || snapshot.learner_state == LearnerState::kFrozen ||
                         snapshot.learner_state == LearnerState::kGivenUp;
@@ -183,8 +190,7 @@ void RunningStream::EvaluateOverload(nanoseconds now, StreamSnapshot& snapshot) 
           predicts && !frames_wait_ && snapshot.source.state == ingest::SourceState::kStreaming,
       .update_every = learns ? snapshot.update_every : 1,
       .delay_s = snapshot.delay_p50_s,
-      .promise =
-          PromiseOf(*learner, snapshot.source.camera_frames_per_second, max_frames_per_second_)};
+      .promise = PromiseOf(*learner, camera, max_frames_per_second_)};
   const OverloadWatch::Verdict verdict = overload_.Look({.reading = reading,
                                                          .config = options_.config,
                                                          .learner = *learner,
@@ -348,7 +354,10 @@ void RunningStream::Handle(const ingest::Frame& frame) {
   epochs_ = frame.epoch + 1;
   stats_.RecordArrival(frame);
   stats_.RecordWork(learner_->worked(), options_.clock->Now());
-  if (rate_) rate_->OnFrame(frame, source_->dropped());
+  if (rate_) {
+    const auto pace = frames_wait_ ? RateKeeper::Pace::kOfLearner : RateKeeper::Pace::kOfCamera;
+    rate_->OnFrame(frame, source_->dropped(), pace);
+  }
   PushedFrame* const pushed = PushedFrameOf(frame.loss_observer);
   if (pushed != nullptr) pushed->Numbered(frame.number);
   if (const std::optional<DropReason> reason = WhyDropped(frame)) {

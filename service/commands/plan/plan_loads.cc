@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pipeline/plan/copies.h"
 #include "pipeline/planner/plan_memory.h"
 
 namespace millrace::service {
@@ -70,16 +71,6 @@ std::vector<PlannedStage> PlannedStages(const pipeline::NetworkProfile& network,
   return stages;
 }
 
-double CutLoad(const PlanReport& report, int stage) {
-  if (stage >= report.plan.stage_count()) return 0;
-  const PlannedStage& before = report.stages[stage - 1];
-  const PlannedStage& after = report.stages[stage];
-  const double copy = report.costs[stage - 1].copy;
-  const bool back = report.plan.rules(stage).gradient == pipeline::GradientFrom::kNextStage &&
-                    before.backward_device != after.backward_device;
-  return (before.device != after.device ? copy : 0) + (back ? copy : 0);
-}
-
 Bottleneck FindBottleneck(const pipeline::NetworkProfile& network, const PlanReport& report) {
   Bottleneck worst;
   for (std::size_t device = 0; device < report.plan.devices.size(); ++device) {
@@ -92,13 +83,17 @@ Bottleneck FindBottleneck(const pipeline::NetworkProfile& network, const PlanRep
              .load_ms = load.load_ms,
              .layer = LargestLayer(network, report.stages, device)};
   }
-  for (int stage = 1; stage < report.plan.stage_count(); ++stage) {
-    const double load_ms = CutLoad(report, stage);
+  const pipeline::DeviceCopies copies(report.plan, report.costs);
+  for (const pipeline::DeviceCopy& copy : copies.all()) {
+    const double load_ms = copies.loads()[copy.link];
     if (load_ms <= worst.load_ms) continue;
+    const int cut = copy.kind == kForward ? copy.stage : copy.stage - 1;
     worst = {.kind = Bottleneck::Kind::kCut,
-             .number = stage,
+             .number = cut,
              .load_ms = load_ms,
-             .layer = report.stages[stage - 1].last_layer};
+             .layer = report.stages[cut - 1].last_layer,
+             .copies = static_cast<int>(
+                 std::ranges::count(copies.all(), copy.link, &pipeline::DeviceCopy::link))};
   }
   const bool cut = worst.kind == Bottleneck::Kind::kCut;
   worst.layer_ms = cut ? worst.load_ms : network.layers[worst.layer].cost.total();

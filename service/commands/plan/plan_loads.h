@@ -13,12 +13,8 @@ namespace millrace::service {
     const pipeline::NetworkProfile& network, const pipeline::Cuts& cuts, const pipeline::Plan& plan,
     const std::vector<pipeline::StageCost>& costs);
 
-/// The time to copy a sample's data over the cut after `stage`, both ways. 0 if both sides are on
-/// one device.
-[[nodiscard]] double CutLoad(const PlanReport& report, int stage);
-
-/// The stage, device or cut with the largest load. REQUIRES: plan, costs and stages of `report` are
-/// set.
+/// The stage, device or cut with the largest load. A cut's load is that of the link that carries
+/// its copies, one way. REQUIRES: plan, costs and stages of `report` are set.
 [[nodiscard]] Bottleneck FindBottleneck(const pipeline::NetworkProfile& network,
                                         const PlanReport& report);
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
-#include "pipeline/plan/simulator.h"
+#include "pipeline/plan/steady_state.h"
 #include "pipeline/planner/plan_memory.h"
 #include "pipeline/planner/scattered_partition.h"
 #include "service/commands/plan/plan_auto.h"
@@ -62,22 +62,14 @@ void AddSpeedUp(const NetworkProfile& network, PlanReport& report) {
   report.speed_up_cap = total / largest;
 }
 
-// Period, delay and idle shares, by simulation. A link with a larger load than every device
-// determines the period.
-absl::Status AddTimes(const PlanRequest& request, PlanReport& report) {
-  MILLRACE_ASSIGN_OR_RETURN(report.min_period_ms,
-                            pipeline::SteadyPeriod(report.plan, report.costs));
-  for (int stage = 1; stage < report.plan.stage_count(); ++stage) {
-    report.min_period_ms = std::max(report.min_period_ms, CutLoad(report, stage));
-  }
+void AddTimes(const PlanRequest& request, PlanReport& report) {
+  report.min_period_ms = pipeline::SteadyPeriod(report.plan, report.costs);
   report.asked_period_ms = request.period_ms;
-  report.period_ms = std::max(request.period_ms, report.min_period_ms);
-  MILLRACE_ASSIGN_OR_RETURN(pipeline::SteadyFigures steady,
-                            pipeline::Steady(report.plan, report.costs, report.period_ms));
+  pipeline::SteadyFigures steady =
+      pipeline::Steady(report.plan, report.costs, report.asked_period_ms);
+  report.period_ms = steady.period;
   report.delay_ms = steady.delay;
   report.idle = std::move(steady.idle);
-  for (double& share : report.idle) share = std::max(0.0, share);
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<PlanReport>> ReportsFor(const NetworkProfile& network,
@@ -151,7 +143,7 @@ absl::StatusOr<PlanReport> ReportOf(const NetworkProfile& network, const PlanReq
   report.stages = PlannedStages(network, cut.cuts, report.plan, report.costs);
   MILLRACE_ASSIGN_OR_RETURN(const auto figures, pipeline::CheckPlan(report.plan));
   for (std::size_t i = 0; i < figures.size(); ++i) report.stages[i].figures = figures[i];
-  MILLRACE_RETURN_IF_ERROR(AddTimes(request, report));
+  AddTimes(request, report);
   report.memory_bytes = pipeline::DeviceBytes(report.plan, network.layers, cut.cuts);
   report.bottleneck = FindBottleneck(network, report);
   AddSpeedUp(network, report);

@@ -40,6 +40,8 @@ struct Bottleneck {
   /// The layer with the largest share of the load, or the layer before the cut.
   int layer = 0;
   double layer_ms = 0;
+  /// For a cut: the copies of a sample that share its link.
+  int copies = 1;
 };
 
 /// The result of `auto` for a camera's rate.

@@ -72,8 +72,10 @@ std::string BottleneckText(const NetworkProfile& network, const PlanReport& repo
       absl::StrCat(PlaceText(report), ": ", NumberText(bottleneck.load_ms), " ms a sample");
   const std::string layer =
       absl::StrCat("layer ", bottleneck.layer, " (", network.layers[bottleneck.layer].name, ")");
-  if (bottleneck.kind == Bottleneck::Kind::kCut) {
-    absl::StrAppend(&text, " to copy the output of ", layer, ", and its gradient back");
+  if (bottleneck.kind == Bottleneck::Kind::kCut && bottleneck.copies > 1) {
+    absl::StrAppend(&text, ", for the ", bottleneck.copies, " copies that share its link");
+  } else if (bottleneck.kind == Bottleneck::Kind::kCut) {
+    absl::StrAppend(&text, " to copy the output of ", layer, ", or its gradient back");
   } else {
     absl::StrAppend(&text, "; ", layer, " takes ", NumberText(bottleneck.layer_ms), " ms");
   }

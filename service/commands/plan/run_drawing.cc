@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "pipeline/plan/steady_state.h"
 #include "pipeline/timeline/chrome_trace.h"
 #include "pipeline/timeline/planned_run.h"
 #include "pipeline/timeline/timeline_svg.h"
@@ -48,12 +49,10 @@ std::vector<TimelineEvent> From(std::int64_t middle, const std::vector<TimelineE
 }
 
 // The length of a few patterns, or of the whole run if that is shorter.
-absl::StatusOr<double> LengthOfPicture(const RecordedRun& run,
-                                       const std::vector<TimelineEvent>& planned,
-                                       const std::vector<TimelineEvent>& ran) {
+double LengthOfPicture(const RecordedRun& run, const std::vector<TimelineEvent>& planned,
+                       const std::vector<TimelineEvent>& ran) {
   const Plan& plan = run.phases.front().plan;
-  MILLRACE_ASSIGN_OR_RETURN(const double period,
-                            pipeline::SteadyPeriod(plan, pipeline::CostsIn(run.events, plan)));
+  const double period = pipeline::SteadyPeriod(plan, pipeline::CostsIn(run.events, plan));
   return std::min(period * pipeline::SamplesToDraw(plan),
                   std::max(pipeline::LastEnd(planned), pipeline::LastEnd(ran)));
 }
@@ -71,7 +70,7 @@ absl::StatusOr<std::string> RunSvg(const RecordedRun& run) {
   const std::int64_t middle = MiddleOf(run);
   const std::vector<TimelineEvent> planned = From(middle, simulated);
   const std::vector<TimelineEvent> ran = From(middle, run.events);
-  MILLRACE_ASSIGN_OR_RETURN(const double end, LengthOfPicture(run, planned, ran));
+  const double end = LengthOfPicture(run, planned, ran);
   pipeline::TimelinePicture picture;
   picture.title = run.schedule;
   picture.subtitle = SubtitleOf(run);

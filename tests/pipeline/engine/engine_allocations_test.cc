@@ -10,13 +10,12 @@ namespace millrace::pipeline {
 namespace {
 
 // Of `samples` samples, after as many that warm the engine up.
-std::int64_t AllocationsOf(const std::string& schedule, bool gate, int samples) {
+std::int64_t AllocationsOf(const std::string& schedule, int samples) {
   ScheduleRequest request = EqualStages(3, {.forward = 1e-6, .backward = 2e-6});
   RunHistory history;
   const Plan plan = *MakePlan(schedule, request);
   auto engine = *Engine::Start({.plan = plan,
                                 .run = [](const Step& /*step*/) { return true; },
-                                .gate_costs = gate ? request.costs : std::vector<StageCost>(),
                                 .observers = {history.Observer(plan.devices.size())}});
   std::int64_t before = 0;
   for (int i = 0; i < 2 * samples; ++i) {
@@ -31,10 +30,7 @@ std::int64_t AllocationsOf(const std::string& schedule, bool gate, int samples) 
 
 TEST(EngineAllocationsTest, ThereAreNoneWhileSamplesRun) {
   for (const std::string& schedule : ScheduleNames()) {
-    for (bool gate : {false, true}) {
-      EXPECT_EQ(AllocationsOf(schedule, gate, 3000), 0)
-          << schedule << (gate ? " with" : " without") << " a gate";
-    }
+    EXPECT_EQ(AllocationsOf(schedule, 3000), 0) << schedule;
   }
 }
 

@@ -301,9 +301,7 @@ TEST(EngineTest, AnEmptyStreamDrains) {
 TEST(EngineTest, ADeviceWithoutOperationsEndsToo) {
   Plan plan = PlanOf("partime", 2);
   plan.devices.insert(plan.devices.begin() + 1, std::vector<Operation>());
-  auto engine = Engine::Start({.plan = plan,
-                               .run = [](const Step&) { return true; },
-                               .gate_costs = {{.forward = 1e-5}, {.forward = 1e-5}}});
+  auto engine = Engine::Start({.plan = plan, .run = [](const Step&) { return true; }});
   ASSERT_TRUE(engine.ok()) << engine.status();
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE((*engine)->AwaitRoom().ok());

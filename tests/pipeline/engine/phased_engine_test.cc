@@ -52,8 +52,7 @@ Phases HybridPhases(int stages) {
 // Phases at work on their stages, from the first sample to the last.
 class PhasedRun {
  public:
-  explicit PhasedRun(const Phases& phases, std::vector<StageCost> gate_costs = {})
-      : first_(phases.front().first_sample), phased_(phases) {
+  explicit PhasedRun(const Phases& phases) : first_(phases.front().first_sample), phased_(phases) {
     auto engine =
         PhasedEngine::Start({.phases = phases,
                              .run =
@@ -61,7 +60,6 @@ class PhasedRun {
                                    Run(step);
                                    return true;
                                  },
-                             .gate_costs = std::move(gate_costs),
                              .on_switch = [this](const Phase& phase) { BeginIdle(phase); }});
     EXPECT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
@@ -76,9 +74,9 @@ class PhasedRun {
       ASSERT_EQ(*number, admitted_);
     }
   }
-  void Switch(const Plan& plan, std::vector<StageCost> gate_costs = {}) {
-    const absl::Status switched = engine_->Switch(plan, std::move(gate_costs),
-                                                  [this](const Phase& phase) { BeginIdle(phase); });
+  void Switch(const Plan& plan) {
+    const absl::Status switched =
+        engine_->Switch(plan, [this](const Phase& phase) { BeginIdle(phase); });
     ASSERT_TRUE(switched.ok()) << switched;
   }
   void Pause() {
@@ -164,11 +162,10 @@ TEST(PhasedEngineTest, SwitchesToAnyPlanBetweenTwoSamplesAndLosesNone) {
   run.ExpectNoSampleIsLost();
 }
 
-TEST(PhasedEngineTest, TheGateFollowsAPlanWithFewerStages) {
-  constexpr StageCost kCost = {.forward = 1e-5, .backward = 1e-5};
-  PhasedRun run({{.plan = PlanOf("one_f_one_b_star", 3), .first_sample = 0}}, {3, kCost});
+TEST(PhasedEngineTest, SwitchesToAPlanWithFewerStages) {
+  PhasedRun run({{.plan = PlanOf("one_f_one_b_star", 3), .first_sample = 0}});
   run.AdmitUntil(20);
-  run.Switch(PlanOf("one_f_one_b_star", 2), {2, kCost});
+  run.Switch(PlanOf("one_f_one_b_star", 2));
   run.AdmitUntil(40);
   run.ExpectNoSampleIsLost();
 }
@@ -265,7 +262,7 @@ TEST(PhasedEngineTest, APlanThatCannotRunChangesNothing) {
   ASSERT_TRUE(engine.ok());
   Plan broken = HybridPhases(2)[1].plan;
   broken.devices.pop_back();
-  EXPECT_FALSE((*engine)->Switch(broken, {}, [](const Phase&) { FAIL(); }).ok());
+  EXPECT_FALSE((*engine)->Switch(broken, [](const Phase&) { FAIL(); }).ok());
   EXPECT_EQ(*(*engine)->Admit([](std::int64_t) {}), 0);
   EXPECT_TRUE((*engine)->Drain().ok());
 }

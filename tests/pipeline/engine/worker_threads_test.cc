@@ -31,7 +31,7 @@ TEST(WorkerThreadsTest, RunAndSkippedWorkIsReportedInItsTurn) {
   };
   const auto devices = MakeWorkerThreads(
       {.plan = plan,
-       .run = [&](std::size_t, const Work& work, bool) { return tell("run ", work); },
+       .run = [&](std::size_t, const Work& work) { return tell("run ", work); },
        .before = [&](std::size_t, const Work& work) { return tell("before ", work); },
        .after = [&](std::size_t, const Work& work) { return tell("after ", work); },
        .start = [](std::size_t) { return true; }});
@@ -50,7 +50,7 @@ TEST(WorkerThreadsTest, ASkipThatFailsStopsEverything) {
   std::atomic<int> runs = 0;
   const auto devices =
       MakeWorkerThreads({.plan = plan,
-                         .run = [&](std::size_t, const Work&, bool) { return ++runs > 0; },
+                         .run = [&](std::size_t, const Work&) { return ++runs > 0; },
                          .after = [](std::size_t, const Work&) { return false; },
                          .start = [](std::size_t) { return true; }});
   devices->Enqueue(0, WorkOf(plan, 0, Work::What::kSkip));

@@ -248,14 +248,12 @@ int MostStaleness(const LearnerDescription& learner) {
 class ReplanningTest : public ::testing::Test {
  protected:
   void Start(double replan_share) {
-    // A gate would wait for such a clock.
     auto learner = MakeFlowLearner({.width = kSide,
                                     .height = kSide,
                                     .schedule = "auto",
                                     .stages = 2,
                                     .frames_per_second = 1,
                                     .replan_share = replan_share,
-                                    .gate = false,
                                     .clock = &clock_},
                                    {}, collected_.callback());
     ASSERT_TRUE(learner.ok()) << learner.status();

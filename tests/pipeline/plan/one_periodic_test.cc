@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/plan/simulator.h"
+#include "pipeline/plan/steady_state.h"
 #include "tests/pipeline/support/plan_figures.h"
 
 namespace millrace::pipeline {
@@ -42,12 +42,12 @@ void ForAllSlots(int stages, int most, const std::function<void(const std::vecto
 void ExpectLeastSlots(const ScheduleRequest& request) {
   const Plan star = *MakePlan("one_f_one_b_star", request);
   const std::vector<int> best = FiguresOf(star, &StageFigures::slots);
-  EXPECT_LE(*SteadyPeriod(star, request.costs), request.period + 1e-9);
+  EXPECT_LE(SteadyPeriod(star, request.costs), request.period + 1e-9);
   const int most = std::max(best.front(), request.shape.stages);
   ForAllSlots(request.shape.stages, most, [&](const std::vector<int>& slots) {
     if (!std::is_sorted(slots.rbegin(), slots.rend())) return;  // Lemma 1's first line.
     const Plan plan = WithSlots(request, slots);
-    if (*SteadyPeriod(plan, request.costs) > request.period + 1e-9) return;
+    if (SteadyPeriod(plan, request.costs) > request.period + 1e-9) return;
     for (std::size_t i = 0; i < slots.size(); ++i) EXPECT_LE(best[i], slots[i]);
   });
 }
@@ -114,7 +114,7 @@ TEST(KPeriodicTest, KeepsFewerSlotsAtTheTheoremsPeriod) {
     const std::vector<int> slots = FiguresOf(plan, &StageFigures::slots);
     EXPECT_EQ(slots.front(), k);
     for (int l = 1; l <= k; ++l) EXPECT_LE(slots[l], k + 1 - l);
-    EXPECT_NEAR(*SteadyPeriod(plan, request.costs), 2 * (1 + 1.0 / k), 1e-9) << "k = " << k;
+    EXPECT_NEAR(SteadyPeriod(plan, request.costs), 2 * (1 + 1.0 / k), 1e-9) << "k = " << k;
   }
 }
 
@@ -125,8 +125,8 @@ TEST(InterleavedTest, TheirExampleHasPeriodTwo) {
   request.device_of = {0, 1, 0};
   const Plan plan = *MakePlan("interleaved", request);
   ASSERT_TRUE(CheckPlan(plan).ok()) << CheckPlan(plan).status();
-  EXPECT_NEAR(*SteadyPeriod(plan, request.costs), 2, 1e-9);
-  EXPECT_THAT(Steady(plan, request.costs, 2)->idle, Each(Le(1e-9)));
+  EXPECT_NEAR(SteadyPeriod(plan, request.costs), 2, 1e-9);
+  EXPECT_THAT(Steady(plan, request.costs, 2).idle, Each(Le(1e-9)));
 }
 
 TEST(InterleavedTest, RunsAnyPlacement) {

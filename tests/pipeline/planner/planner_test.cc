@@ -1,12 +1,14 @@
 #include "pipeline/planner/planner.h"
 
 #include <algorithm>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/numbers.h"
 #include "pipeline/plan/plan_checker.h"
+#include "pipeline/plan/steady_state.h"
 #include "pipeline/planner/plan_memory.h"
 
 namespace millrace::pipeline {
@@ -54,6 +56,59 @@ TEST(PlannerTest, MoreSpreadNeedsMoreSlack) {
   const auto rough = PlanFor(request);
   ASSERT_TRUE(steady.ok() && rough.ok());
   EXPECT_GE(rough->staleness, steady->staleness);
+}
+
+// At nine tenths of the load that four devices bear, with the jitter of a busy machine.
+TEST(PlannerTest, KeepsTheDelayWithMoreStaleness) {
+  PlannerRequest request = Request(/*interval=*/3 / 0.9, /*devices=*/4);
+  request.spread = 0.2;
+  const auto planned = PlanFor(request);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(planned->effort.update_every, 1);
+  EXPECT_LE(planned->dropped_share, 0.005);
+  EXPECT_LE(planned->tail, 1.1 * kToleratedTail);
+  EXPECT_GT(planned->staleness, 3) << "1F1B holds the rate at a lower load only";
+  EXPECT_LE(planned->staleness, 6);
+}
+
+// A copy takes longer than any stage's work, so cuts that need it cannot hold the rate.
+TEST(PlannerTest, ALinkThatIsTooSlowIsNotCut) {
+  PlannerRequest request = Request(/*interval=*/6.5, /*devices=*/2);
+  for (LayerProfile& layer : request.layers) layer.cost.copy = 7;
+  const auto slow = PlanFor(request);
+  ASSERT_TRUE(slow.ok()) << slow.status();
+  EXPECT_EQ(slow->plan.stage_count(), 1);
+  EXPECT_EQ(slow->effort.update_every, 4) << "one device: 4 to predict, 8 more to learn";
+  request.layers[2].cost.copy = 1;
+  const auto around = PlanFor(request);
+  ASSERT_TRUE(around.ok()) << around.status();
+  EXPECT_THAT(around->cuts, ElementsAre(3));
+}
+
+// The rate that a plan is found for and the one that it is said to have are the same.
+TEST(PlannerTest, AHeldRateIsNotShorterThanTheSteadyPeriod) {
+  std::mt19937 random(3);
+  for (int trial = 0; trial < 60; ++trial) {
+    PlannerRequest request{.devices = 2 + trial % 3, .spread = 0};
+    const auto below = [&](double end) {
+      return end * static_cast<double>(random() % 1000) / 1000;
+    };
+    double work = 0;
+    for (int i = 0; i < 6; ++i) {
+      request.layers.push_back({.name = "l",
+                                .cost = {.forward = 1 + below(4),
+                                         .backward = 1 + below(8),
+                                         .update = below(1),
+                                         .copy = trial % 2 == 0 ? 0 : below(12)}});
+      work += request.layers.back().cost.total();
+    }
+    request.interval = work / request.devices * (1 + below(1));
+    const auto planned = PlanFor(request);
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    const double period = SteadyPeriod(planned->plan, planned->costs);
+    EXPECT_EQ(planned->holds, period <= request.interval * (1 + kToleratedDrops))
+        << period << " for " << request.interval;
+  }
 }
 
 TEST(PlannerTest, GivesUpLearningBeforeFrames) {

@@ -103,6 +103,60 @@ TEST_F(ReplannerTest, GoesBackWhenTheyAreFastAgain) {
   EXPECT_EQ(fast->pipeline.staleness, 0);
 }
 
+TEST_F(ReplannerTest, AFasterCameraGetsALongerPipeline) {
+  Start(Request(/*interval=*/20));
+  ASSERT_EQ(running_.staleness, 0);
+  replanner_->FollowRate(100);
+  EXPECT_FALSE(Run(990)) << "the last plan is not ten seconds old";
+  const auto replan = Run(20);
+  ASSERT_TRUE(replan);
+  EXPECT_TRUE(replan->switches);
+  EXPECT_GT(replan->pipeline.staleness, 0);
+  EXPECT_TRUE(replan->pipeline.holds);
+  EXPECT_EQ(replan->frames_per_second, 100);
+  EXPECT_EQ(replan->why, "the camera sends 100 frames a second instead of 50");
+  Take(*replan);
+  EXPECT_FALSE(Run(2000)) << "nothing has moved since";
+}
+
+TEST_F(ReplannerTest, ASlowerCameraGetsLessStaleness) {
+  Start(Request(/*interval=*/5));
+  ASSERT_GT(running_.staleness, 0);
+  replanner_->FollowRate(20);
+  const auto replan = Run(1100);
+  ASSERT_TRUE(replan);
+  EXPECT_EQ(replan->pipeline.staleness, 0);
+  EXPECT_EQ(replan->frames_per_second, 20);
+}
+
+// Day and night do not make it slow to notice other costs.
+TEST_F(ReplannerTest, RatesThatAlternateDoNotLengthenThePause) {
+  Start(Request(/*interval=*/20));
+  for (int round = 0; round < 6; ++round) {
+    replanner_->FollowRate(round % 2 == 0 ? 100 : 50);
+    const auto replan = Run(1100);
+    ASSERT_TRUE(replan) << round;
+    EXPECT_TRUE(replan->switches);
+    Take(*replan);
+  }
+  for (StageCost& layer : layers_) layer = {.forward = 1, .backward = 2};
+  EXPECT_TRUE(Run(1100));
+}
+
+// The rate counts for plans that are made because of costs later.
+TEST_F(ReplannerTest, KeepsTheRateThatItFollows) {
+  Start(Request(/*interval=*/20));
+  replanner_->FollowRate(20);
+  const auto slow = Run(1100);
+  ASSERT_TRUE(slow);
+  Take(*slow);
+  for (StageCost& layer : layers_) layer = {.forward = 1, .backward = 2};
+  const auto replan = Run(4000);
+  ASSERT_TRUE(replan);
+  EXPECT_EQ(replan->frames_per_second, 20);
+  EXPECT_EQ(replan->pipeline.staleness, 0) << "24 of 50 ms";
+}
+
 TEST_F(ReplannerTest, KeepsAPlanThatStillHolds) {
   Start(Request(/*interval=*/40));
   for (StageCost& layer : layers_) layer = {.forward = 1, .backward = 2};

@@ -8,12 +8,12 @@
 
 namespace millrace::pipeline {
 
-/// The largest load of all stages and links. A link's load is its copy forward and back.
+/// The largest load of all stages and links. A link carries one copy at a time each way.
 [[nodiscard]] inline double Slowest(const std::vector<StageCost>& stages) {
   double slowest = 0;
   for (const StageCost& stage : stages) {
     const bool last = &stage == &stages.back();
-    slowest = std::max({slowest, stage.total(), last ? 0.0 : 2 * stage.copy});
+    slowest = std::max({slowest, stage.total(), last ? 0.0 : stage.copy});
   }
   return slowest;
 }

@@ -213,7 +213,7 @@ class JudgedRun {
   }
   /// Ends the run, and returns its newest checkpoint.
   std::optional<Checkpoint> End() {
-    recovery_->Finish(/*finished=*/false);
+    EXPECT_TRUE(recovery_->Finish(/*finished=*/false).ok());
     return Checkpoints::Find({.folder = folder_.string()}, learning_->chain())->newest;
   }
   /// The samples whose predictions made a snapshot a checkpoint.

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/plan/plan_checker.h"
-#include "pipeline/plan/simulator.h"
+#include "pipeline/plan/steady_state.h"
 #include "tests/pipeline/schedules/version_difference.h"
 #include "tests/pipeline/support/engine_runs.h"
 #include "tests/pipeline/support/plan_figures.h"
@@ -33,7 +33,7 @@ TEST(PartimeTest, MismatchIsTwiceTheDistanceToTheEnd) {
 TEST(PartimeTest, LockStepIsWhatTheShiftsSay) {
   const Plan plan = *MakePlan("partime", EqualStages(4));
   EXPECT_EQ(plan.devices[3][0].shift, 3);
-  EXPECT_DOUBLE_EQ(Steady(plan, EqualStages(4).costs, 3)->delay, 4);
+  EXPECT_DOUBLE_EQ(Steady(plan, EqualStages(4).costs, 3).delay, 4);
 }
 
 TEST(RecomputeTest, HasNoMismatchAndMeetsTheWeightsThatMadeItsActivations) {
@@ -87,9 +87,9 @@ TEST(StaleTest, TheNumbersAreTheSameOnEitherNumberOfDevices) {
 TEST(StaleTest, SeparateBackwardsShortenThePeriod) {
   ScheduleRequest request = EqualStages(4);
   request.costs.back() = {.forward = 0.7, .backward = 1.3};
-  EXPECT_DOUBLE_EQ(*SteadyPeriod(*MakePlan("stale", request), request.costs), 3);
+  EXPECT_DOUBLE_EQ(SteadyPeriod(*MakePlan("stale", request), request.costs), 3);
   request.separate_backwards = true;
-  EXPECT_DOUBLE_EQ(*SteadyPeriod(*MakePlan("stale", request), request.costs), 2);
+  EXPECT_DOUBLE_EQ(SteadyPeriod(*MakePlan("stale", request), request.costs), 2);
 }
 
 TEST(HybridTest, IsStaleUntilTheSwitchAndSequentialAfterwards) {
@@ -126,7 +126,7 @@ TEST(Pipedream2bwTest, TwoVersionsAreEnoughAndGradientsAreOneUpdateOld) {
       EXPECT_THAT(FiguresOf(plan, &StageFigures::versions), Each(Le(2)));
       EXPECT_THAT(FiguresOf(plan, &StageFigures::weight_gap), Each(0));
       EXPECT_THAT(FiguresOf(plan, &StageFigures::gradient_age), Each(1));
-      EXPECT_DOUBLE_EQ(*SteadyPeriod(plan, request.costs), 3) << stages << " " << samples;
+      EXPECT_DOUBLE_EQ(SteadyPeriod(plan, request.costs), 3) << stages << " " << samples;
     }
   }
 }
@@ -147,10 +147,9 @@ TEST(GpipeTest, IdleShareIsThePapersBubble) {
       request.samples = samples;
       request.recompute = Recompute::kNever;
       const Plan plan = *MakePlan("gpipe", request);
-      const auto figures = Steady(plan, request.costs, 0);
-      ASSERT_TRUE(figures.ok());
+      const SteadyFigures figures = Steady(plan, request.costs, 0);
       const double bubble = (stages - 1.0) / (samples + stages - 1.0);
-      for (double idle : figures->idle) EXPECT_NEAR(idle, bubble, 1e-9) << stages << " " << samples;
+      for (double idle : figures.idle) EXPECT_NEAR(idle, bubble, 1e-9) << stages << " " << samples;
     }
   }
 }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/plan/plan_checker.h"
-#include "pipeline/plan/simulator.h"
+#include "pipeline/plan/steady_state.h"
 #include "tests/pipeline/support/engine_runs.h"
 
 namespace millrace::pipeline {
@@ -66,8 +66,8 @@ TEST(SchedulesTest, FiguresAreThoseOfTheTable) {
     EXPECT_THAT(slots, ElementsAreArray(row.slots));
     EXPECT_THAT(mismatch, ElementsAreArray(row.mismatch));
     EXPECT_THAT(staleness, ElementsAreArray(row.staleness));
-    EXPECT_DOUBLE_EQ(*SteadyPeriod(plan, costs), row.least_period);
-    EXPECT_DOUBLE_EQ(Steady(plan, costs, row.least_period)->delay, row.delay);
+    EXPECT_DOUBLE_EQ(SteadyPeriod(plan, costs), row.least_period);
+    EXPECT_DOUBLE_EQ(Steady(plan, costs, row.least_period).delay, row.delay);
   }
 }
 
@@ -84,7 +84,7 @@ TEST(SchedulesTest, EveryScheduleRunsWithSkipsAcrossEveryCut) {
       EXPECT_TRUE(CheckPlan(*with).ok()) << name << ": " << CheckPlan(*with).status();
       const Plan without =
           *MakePlan(name, {.shape = {.stages = stages, .skips = {}}, .costs = costs});
-      EXPECT_DOUBLE_EQ(*SteadyPeriod(*with, costs), *SteadyPeriod(without, costs))
+      EXPECT_DOUBLE_EQ(SteadyPeriod(*with, costs), SteadyPeriod(without, costs))
           << name << ", " << stages << " stages: skips must not slow a pipeline down";
     }
   }
@@ -99,7 +99,7 @@ TEST(SchedulesTest, AGroupHasRoomForTheUpdateOfItsFirstStageOnly) {
   };
   EXPECT_EQ(plan(7).rules(1).slots, 1);
   EXPECT_EQ(plan(6.9).rules(1).slots, 2);
-  EXPECT_DOUBLE_EQ(*SteadyPeriod(plan(7), costs), 7);
+  EXPECT_DOUBLE_EQ(SteadyPeriod(plan(7), costs), 7);
 }
 
 TEST(SchedulesTest, AnUnknownNameIsRefusedWithThoseThereAre) {

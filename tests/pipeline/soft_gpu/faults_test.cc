@@ -1,8 +1,11 @@
 // A learner whose GPU fails reports the cause. The next learner resumes from the state that it had
 // copied to the host.
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,13 +39,13 @@ class FaultsTest : public ::testing::Test {
     Streams::Get().Fail(false);
   }
 
-  [[nodiscard]] std::unique_ptr<pipeline::Learner> Learner(bool captures) const {
+  [[nodiscard]] std::unique_ptr<pipeline::Learner> Learner(bool captures, int stages = 2) const {
     auto learner = pipeline::MakeFlowLearner(
         {.width = kSide,
          .height = kSide,
-         .stages = 2,
+         .stages = stages,
          .request = {.period = 0.001},
-         .cuts = {6},
+         .cuts = stages == 2 ? std::vector<int>{6} : std::vector<int>{},
          .weights = MILLRACE_WEIGHTS "/flow-start.safetensors",
          .copy_every = kCopyEvery,
          .checkpoints = {.folder = folder_ / "checkpoints", .every = kCopyEvery},
@@ -63,6 +66,16 @@ class FaultsTest : public ::testing::Test {
       if (!admitted.ok()) return admitted.status();
     }
     return absl::OkStatus();
+  }
+
+  // Waits until a learner of one stage has learned from all samples that it was given.
+  static void AwaitUpdates(const pipeline::Learner& learner) {
+    const std::int64_t end = learner.resumption().first_sample + kGood;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (learner.updates().front() < end) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << learner.updates().front();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
 
   // A learner that resumes from the checkpoint starts with a sample that the other learner had
@@ -105,6 +118,34 @@ TEST_F(FaultsTest, AGpuThatFailsIsSaidWithWhatToDoAndWhatIsOnTheHostIsKept) {
     EXPECT_EQ(learner->Drain(), failed);
   }
   ExpectToGoOn();
+}
+
+// The last wait of a learner that ends is for the copy of its weights, for the last checkpoint.
+TEST_F(FaultsTest, AGpuThatFailsInTheLastCheckpointIsSaidAndWhatIsOnTheHostIsKept) {
+  std::int64_t waits = 0;
+  {
+    const std::unique_ptr<pipeline::Learner> learner = Learner(/*captures=*/true, /*stages=*/1);
+    ASSERT_TRUE(Learn(*learner, kGood).ok());
+    AwaitUpdates(*learner);
+    const std::int64_t before = Streams::Get().waits();
+    ASSERT_TRUE(learner->Drain().ok());
+    waits = Streams::Get().waits() - before;
+    ASSERT_GT(waits, 0);
+  }
+  {
+    const std::unique_ptr<pipeline::Learner> learner = Learner(/*captures=*/true, /*stages=*/1);
+    ASSERT_TRUE(Learn(*learner, kGood).ok());
+    AwaitUpdates(*learner);
+    Streams::Get().FailAfter(waits - 1);
+    const absl::Status failed = learner->Drain();
+    EXPECT_EQ(failed.code(), absl::StatusCode::kAborted) << failed;
+    EXPECT_THAT(std::string(failed.message()), HasSubstr("the GPU has failed: start again"));
+  }
+  Repair();
+  const std::unique_ptr<pipeline::Learner> next = Learner(/*captures=*/true, /*stages=*/1);
+  EXPECT_GE(next->resumption().first_sample, kGood) << "the first learner's last checkpoint";
+  EXPECT_TRUE(Learn(*next, 5).ok());
+  EXPECT_TRUE(next->Drain().ok());
 }
 
 // What was captured brings its memory along; but pictures on their way need some.

@@ -63,11 +63,21 @@ void Streams::FinishStream(std::int64_t stream) {
 
 void Streams::Fail(bool failed) {
   const Lock lock(mu_);
-  failed_ = failed;
+  fails_after_ = failed ? waits_ : std::numeric_limits<std::int64_t>::max();
 }
 
-void Streams::CheckAlive() const {
-  if (!failed_) return;
+void Streams::FailAfter(std::int64_t waits) {
+  const Lock lock(mu_);
+  fails_after_ = waits_ + waits;
+}
+
+std::int64_t Streams::waits() {
+  const Lock lock(mu_);
+  return waits_;
+}
+
+void Streams::CheckAlive() {
+  if (++waits_ <= fails_after_) return;
   throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 700,
                               "CUDA error: an illegal memory access was encountered");
 }

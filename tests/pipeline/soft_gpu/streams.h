@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -56,6 +57,10 @@ class Streams {
   /// From now on all that waits fails, as after an access to memory that is not there. Undone by
   /// `false`, unlike on a real one.
   void Fail(bool failed);
+  /// The same after `waits` more waits.
+  void FailAfter(std::int64_t waits);
+  /// The waits so far.
+  [[nodiscard]] std::int64_t waits();
 
   void BeginRecording(std::int64_t stream);
   [[nodiscard]] std::shared_ptr<const Recording> EndRecording(std::int64_t stream);
@@ -85,13 +90,14 @@ class Streams {
   bool Ready(const Entry& entry);
   void DoOne();
   void DoPending();
-  void CheckAlive() const;
+  void CheckAlive();
 
   std::recursive_mutex mu_;
   std::mt19937_64 random_{1};
   std::map<std::int64_t, Queue> queues_;
   std::list<Pending> pending_;
-  bool failed_ = false;
+  std::int64_t waits_ = 0;
+  std::int64_t fails_after_ = std::numeric_limits<std::int64_t>::max();
 };
 
 }  // namespace millrace::soft_gpu

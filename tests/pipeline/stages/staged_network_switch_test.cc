@@ -1,9 +1,12 @@
 // A network that is cut again while it learns: nothing that a layer has learned is lost.
 #include <string>
+#include <vector>
 
+#include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/stages/network_run.h"
 #include "tests/pipeline/support/small_runs.h"
 
 namespace millrace::pipeline {
@@ -47,7 +50,7 @@ Outcome Learn(const std::vector<Cutting>& cuttings, const OptimizerOptions& opti
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (next != cuttings.end() && next->first_sample == static_cast<int>(i)) {
       const absl::Status switched = (*engine)->Switch(
-          PlanOf(chain, *next), {},
+          PlanOf(chain, *next),
           [&](const Phase& phase) { network.Switch(phase.plan, phase.first_sample, next->cuts); });
       EXPECT_TRUE(switched.ok()) << switched;
       ++next;
@@ -158,6 +161,23 @@ TEST_F(CutAgainTest, TellsWhatHadNothingToDo) {
   });
   EXPECT_THAT(forwards, Each(true));
   EXPECT_THAT(others, Each(true));
+}
+
+// A roll-back writes to the weights of a GPU between two samples.
+TEST(NetworkRunTest, AGpuThatFailsInAPauseIsReportedAsSuch) {
+  const SmallRun small{.schedule = "sequential"};
+  const LayerChain chain = SmallChain();
+  std::vector<at::Tensor> outputs;
+  const Plan plan = PlanOf(chain, {.schedule = "sequential"});
+  auto run = NetworkRun::Start(
+      {.network = small.OptionsFor(chain, plan, outputs), .phases = {{.plan = plan}}});
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_TRUE((*run)->Admit([] { return SmallInputs(1)[0]; }).ok());
+  const absl::Status failed = (*run)->Pause([](StagedNetwork& /*network*/) {
+    throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 700, "CUDA error: no access");
+  });
+  EXPECT_TRUE(absl::IsAborted(failed)) << failed;
+  EXPECT_THAT(std::string(failed.message()), testing::HasSubstr("the GPU has failed"));
 }
 
 }  // namespace

@@ -148,14 +148,14 @@ class FakeDevices final : public Devices {
     const Work work = queues_[device].front();
     queues_[device].pop_front();
     if (work.what == Work::What::kRun) {
-      stopped_ = stopped_ || !options_.run(device, work, /*waited=*/false);
+      stopped_ = stopped_ || !options_.run(device, work);
     }
     CompleteWork(work, options_.plan.devices[device], progress_);
   }
 
   // No device can continue: a real device would wait without end.
   bool Stuck() {
-    options_.run(0, {.step = {OperationKind::kForward, -1, -1, -1}}, /*waited=*/false);
+    options_.run(0, {.step = {OperationKind::kForward, -1, -1, -1}});
     stopped_ = true;
     return false;
   }

@@ -15,14 +15,15 @@
 
 namespace millrace::pipeline {
 
-/// Learns to make its output small, with a gate and one of LibTorch's threads a stage.
+/// Learns to make its output small, with one of LibTorch's threads a stage.
 class SmallStream {
  public:
   SmallStream(LayerChain chain, const Cuts& cuts, const std::string& schedule,
               const OptimizerOptions& optimizer)
       : chain_(std::move(chain)),
-        costs_(cuts.size() + 1, {.forward = 1e-5, .backward = 2e-5}),
-        plan_(*MakePlan(schedule, {.shape = ShapeOf(chain_, cuts), .costs = costs_})),
+        plan_(
+            *MakePlan(schedule, {.shape = ShapeOf(chain_, cuts),
+                                 .costs = {cuts.size() + 1, {.forward = 1e-5, .backward = 2e-5}}})),
         network_({.chain = chain_,
                   .cuts = cuts,
                   .plan = plan_,
@@ -32,8 +33,7 @@ class SmallStream {
     at::set_num_threads(1);
     engine_ = *Engine::Start({.plan = plan_,
                               .run = [this](const Step& step) { return network_.Run(step); },
-                              .on_worker_start = [](int /*device*/) { at::set_num_threads(1); },
-                              .gate_costs = costs_});
+                              .on_worker_start = [](int /*device*/) { at::set_num_threads(1); }});
   }
 
   void Admit(const at::Tensor& input) {
@@ -49,7 +49,6 @@ class SmallStream {
   }
 
   const LayerChain chain_;
-  const std::vector<StageCost> costs_;
   const Plan plan_;
   StagedNetwork network_;
   std::unique_ptr<Engine> engine_;  // Last: its workers use what is above.

@@ -173,8 +173,6 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:86: 'learning' is not for the tasks classification and regression"},
         {"CompareWith", Stream("model: {task: regression, outputs: 2}, scores: {window_s: 2}"),
          "c:3:84: 'scores' is not for the tasks classification and regression"},
-        {"Gate", Stream("model: {task: regression, outputs: 2}, schedule: {gate: false}"),
-         "c:3:93: 'gate' is not for the tasks classification and regression"},
         {"Auto",
          Stream("model: {task: regression, outputs: 2}, schedule: {kind: auto, "
                 "frames_per_second: 5}"),

@@ -116,6 +116,17 @@ TEST(CameraFitTest, ACameraAsItWasAssumedChangesNothing) {
   EXPECT_TRUE(fit.Correct(Camera(), Facts(2560, 1440, 12)).has_value()) << "at another rate";
 }
 
+TEST(CameraFitTest, ThePlanFollowsACameraWhoseRateIsLeftOpen) {
+  const StreamConfig open = FitTo(Facts(640, 480, 12), Camera());
+  EXPECT_EQ(open.learner.frames_per_second, 12);
+  EXPECT_TRUE(open.follows_camera);
+  EXPECT_TRUE(FitTo(Facts(640, 480, 25), open).follows_camera) << "also in its next life";
+  EXPECT_FALSE(
+      FitTo(Facts(640, 480, 12), Camera("schedule: {frames_per_second: 5}")).follows_camera);
+  EXPECT_FALSE(FitTo(Facts(640, 480, 12), StreamOf("uri: street.mp4")).follows_camera)
+      << "a file that waits for the model has no rate";
+}
+
 TEST(CameraFitTest, AFileThatIsNotThereFailsAtOnce) {
   CameraFit fit([](const ingest::SourceOptions&) { return absl::NotFoundError("no such file"); });
   EXPECT_EQ(fit.Complete(StreamOf("uri: street.mp4")).status().code(), absl::StatusCode::kNotFound);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,7 +99,7 @@ class TooFastCamera {
   void Film(int frames) {
     for (int i = 0; i < frames; ++i) {
       frame_.arrival += std::chrono::milliseconds(10);
-      keeper_.OnFrame(frame_, dropped_ += 1);
+      keeper_.OnFrame(frame_, dropped_ += 1, RateKeeper::Pace::kOfCamera);
       ++frame_.number;
     }
   }
@@ -113,7 +114,7 @@ class TooFastCamera {
 TEST(RateKeeperTest, SaysHowMuchIsLearnedUnlessLearningIsGivenUp) {
   const ingest::Logged logged;
   FakeLearner learner({}, [](const auto& /*prediction*/) {});
-  RateKeeper keeper("street", learner);
+  RateKeeper keeper("street", learner, std::nullopt);
   TooFastCamera camera(keeper);
   camera.Film(60);
   EXPECT_EQ(logged.text(), "info street: learns from one frame in 2 now\n");

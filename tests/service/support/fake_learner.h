@@ -108,6 +108,9 @@ class FakeLearner final : public pipeline::Learner {
     return prediction;
   }
   void LearnFromEvery(int n) override { learn_from_every = n; }
+  void FollowRate(double frames_per_second) override {
+    rates_followed.push_back(frames_per_second);
+  }
   void Freeze(bool now) override { frozen = now; }
   absl::Status SetLearningRate(double now) override {
     absl::Status checked = pipeline::RateFactor(now, options_.learning_rate).status();
@@ -166,6 +169,8 @@ class FakeLearner final : public pipeline::Learner {
   }
 
   std::atomic<int> learn_from_every = 1;
+  /// For the thread that admits samples.
+  std::vector<double> rates_followed;
   std::atomic<bool> frozen = false;
   std::atomic<double> rate;
   std::atomic<int> every = 1;

@@ -99,7 +99,9 @@ TEST(PlanReportTest, ASlowLinkIsTheBottleneckAndSetsThePeriod) {
   const PlanReport report = ReportOf(network, {.schedule = "partime", .devices = 2});
   EXPECT_EQ(report.bottleneck.kind, Bottleneck::Kind::kCut);
   EXPECT_EQ(report.bottleneck.number, 1);
-  EXPECT_DOUBLE_EQ(report.period_ms, 10);
+  EXPECT_DOUBLE_EQ(report.bottleneck.load_ms, 5);
+  // Three sets of activations for a way there and back of 1 + 5 + 3 + 5 + 2.
+  EXPECT_DOUBLE_EQ(report.period_ms, 16.0 / 3);
 }
 
 TEST(PlanReportTest, InterleavedFindsRunsThatAreNotContiguous) {
