@@ -73,7 +73,8 @@ class Report {
   void Add(const std::string& what, const Times& times, const std::string& baseline) {
     const Spread took = SpreadOf(times.task);
     const bool compared = !times.baseline.empty();
-    rows_.push_back({what, Text(took), compared ? Text(SpreadOf(times.baseline)) : "", baseline});
+    rows_.push_back(
+        {what, Text(took, 1), compared ? Text(SpreadOf(times.baseline), 1) : "", baseline});
     result_.push_back({{"what", what}, {"milliseconds", Json(took)}});
     if (compared) result_.back()["baseline_milliseconds"] = Json(SpreadOf(times.baseline));
     slow_ = slow_ || took.median > kMaxMilliseconds;
