@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <ranges>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -40,7 +39,9 @@ class Simulation {
       moved |= AdvanceCamera();
       // Both ways: samples go forward through the stages, and gradients back.
       for (Cursor& cursor : cursors_) moved |= AdvanceDevice(cursor);
-      for (Cursor& cursor : std::ranges::reverse_view(cursors_)) moved |= AdvanceDevice(cursor);
+      for (auto cursor = cursors_.rbegin(); cursor != cursors_.rend(); ++cursor) {
+        moved |= AdvanceDevice(*cursor);
+      }
     }
     MILLRACE_RETURN_IF_ERROR(CheckAllRan());
     return std::move(timeline_);
