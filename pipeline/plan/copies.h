@@ -4,9 +4,12 @@
 // its device makes them. The way back is a link of its own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "pipeline/plan/plan.h"
@@ -54,6 +57,23 @@ class DeviceCopies {
   std::vector<DeviceCopy> all_;
   std::vector<double> loads_;
   std::array<std::vector<std::vector<std::size_t>>, kOperationKinds> of_;
+};
+
+/// When each link is free again.
+class LinkTimes {
+ public:
+  explicit LinkTimes(const DeviceCopies& copies) : free_at_(copies.loads().size()) {}
+
+  /// Puts a copy of `samples` samples, which exist from `ready` on, onto its link. Returns its
+  /// start and its end. REQUIRES: for each link in the order of its device.
+  std::pair<double, double> Carry(const DeviceCopy& copy, double ready, std::int64_t samples) {
+    const double start = std::max(ready, free_at_[copy.link]);
+    free_at_[copy.link] = start + copy.cost * static_cast<double>(samples);
+    return {start, free_at_[copy.link]};
+  }
+
+ private:
+  std::vector<double> free_at_;
 };
 
 /// The time for which the busiest link carries copies, by sample, for a chain of stages without

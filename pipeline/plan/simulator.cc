@@ -24,7 +24,7 @@ class Simulation {
         dependencies_(plan),
         copies_(plan, options.costs),
         copied_(copies_.all().size()),
-        link_free_at_(copies_.loads().size()),
+        links_(copies_),
         progress_(plan),
         timeline_(plan.stage_count()) {
     for (const PlanCursor& at : CursorsOf(plan)) cursors_.push_back({.at = at});
@@ -140,10 +140,7 @@ class Simulation {
     auto& ends = ends_[static_cast<int>(step.kind)][step.stage];
     ends.insert(ends.end(), step.samples(), span.end);
     for (const std::size_t place : copies_.of(step.kind, step.stage)) {
-      const DeviceCopy& copy = copies_.all()[place];
-      const double start = std::max(span.end, link_free_at_[copy.link]);
-      const double end = start + copy.cost * static_cast<double>(step.samples());
-      link_free_at_[copy.link] = end;
+      const double end = links_.Carry(copies_.all()[place], span.end, step.samples()).second;
       copied_[place].insert(copied_[place].end(), step.samples(), end);
     }
   }
@@ -188,7 +185,7 @@ class Simulation {
   const DeviceCopies copies_;
   // By copy: when the product of each sample has arrived, in the stage's order.
   std::vector<std::vector<double>> copied_;
-  std::vector<double> link_free_at_;
+  LinkTimes links_;
   Progress progress_;
   Timeline timeline_;
   std::vector<Cursor> cursors_;

@@ -48,16 +48,14 @@ absl::StatusOr<std::vector<TimelineEvent>> SimulatedEvents(const Plan& plan,
 std::vector<CopyEvent> CopiesOf(const Plan& plan, const std::vector<StageCost>& costs,
                                 const std::vector<TimelineEvent>& events) {
   const DeviceCopies made(plan, costs);
-  std::vector<double> link_free_at(made.loads().size());
+  LinkTimes links(made);
   std::vector<TimelineEvent> in_time = events;
   std::ranges::stable_sort(in_time, {}, [](const TimelineEvent& event) { return event.span.end; });
   std::vector<CopyEvent> copies;
   for (const TimelineEvent& event : in_time) {
     for (const std::size_t place : made.of(event.step.kind, event.step.stage)) {
-      const DeviceCopy& copy = made.all()[place];
-      const double start = std::max(event.span.end, link_free_at[copy.link]);
-      const double end = start + copy.cost * static_cast<double>(event.step.samples());
-      link_free_at[copy.link] = end;
+      const auto [start, end] =
+          links.Carry(made.all()[place], event.span.end, event.step.samples());
       copies.push_back({event.device, event.step, {start, end}});
     }
   }
