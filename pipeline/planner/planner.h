@@ -88,10 +88,9 @@ struct PlannedPipeline {
 /// equals the least delay. If no plan that holds the rate keeps the delay, takes those whose tail
 /// is within a tenth of the shortest. Candidates for each number of devices are 1F1B*(T) with T a
 /// share of the interval, and 1F1B with lags from D - h to 2(D - h). If none holds, reduces
-/// learning: every second sample, every fourth
-/// ... and finally no learning. Fails with INVALID_ARGUMENT unless interval and devices are
-/// positive and there are layers. Fails with RESOURCE_EXHAUSTED if no plan fits into the memory,
-/// and with CANCELLED once `stop` is requested.
+/// learning: every second sample, every fourth ... and finally no learning. Fails with
+/// INVALID_ARGUMENT unless interval and devices are positive and there are layers. Fails with
+/// RESOURCE_EXHAUSTED if no plan fits into the memory, and with CANCELLED once `stop` is requested.
 [[nodiscard]] absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request);
 
 }  // namespace millrace::pipeline
