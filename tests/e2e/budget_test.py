@@ -45,15 +45,19 @@ class BudgetTest(unittest.TestCase):
         return refused.exception.details()
 
     def test_the_same_request_gets_the_same_answer_beside_busy_learners(self):
+        # The speed of a virtual machine changes: alone it is measured before and after.
         self.serve([SMALL], cores=100)
-        alone = self.cores_taken()
-        self.serve([SMALL, *BUSY], cores=(1 + WITHIN) * alone)
+        alone = [self.cores_taken()]
+        self.serve([SMALL, *BUSY], cores=100)
         taken = [self.cores_taken() for _ in range(2)]
-        print(f"{alone:.3f} cores alone, {taken[0]:.3f} and {taken[1]:.3f} beside busy learners",
-              file=sys.stderr)
+        self.serve([SMALL], cores=100)
+        alone.append(self.cores_taken())
+        least, most = (1 - WITHIN) * min(alone), (1 + WITHIN) * max(alone)
+        print(f"cores: {alone} alone, {taken} beside busy learners", file=sys.stderr)
         for cores in taken:
-            self.assertAlmostEqual(cores, alone, delta=WITHIN * alone)
-        self.serve([SMALL, *BUSY], cores=(1 - WITHIN) * alone)
+            self.assertGreater(cores, least)
+            self.assertLess(cores, most)
+        self.serve([SMALL, *BUSY], cores=least)
         for _ in range(2):
             self.assertIn(f"cores are needed at {RATE} frames a second", self.refusal())
 
