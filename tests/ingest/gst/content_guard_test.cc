@@ -1,9 +1,6 @@
 // Files and cameras that would make GStreamer do things that no video needs.
 #include "ingest/gst/content_guard.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <new>
 #include <string>
@@ -65,49 +62,21 @@ TEST(ContentGuardTest, APlaylistIsRefusedAndNothingIsFetched) {
   EXPECT_FALSE(fetched);
 }
 
-/// What a camera says of its video: these lines of SDP.
-std::string Described(const std::string& video) {
-  return absl::StrCat("v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=x\r\nc=IN IP4 0.0.0.0\r\nt=0 0\r\n",
-                      video);
-}
-
-/// Answers as a camera of this description, and plays packets of four bytes.
-void Play(int client, const std::string& description) {
-  for (std::string request; !(request = Request(client)).empty();) {
-    std::string more = "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\nSession: 1\r\n";
-    if (request.starts_with("SETUP")) {
-      more += "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n";
-    }
-    const bool describes = request.starts_with("DESCRIBE");
-    if (describes) {
-      more += absl::StrCat("Content-Type: application/sdp\r\nContent-Length: ", description.size(),
-                           "\r\n");
-    }
-    std::string answer = Answer(request, "200 OK", more) + (describes ? description : "");
-    if (request.starts_with("PLAY")) {
-      // A source counts when its packets have come in order.
-      for (char number = 1; number < 10; ++number) {
-        std::string packet("$\0\0\x10\x80\x60\0\0\0\0\0\0\0\0\0\1abcd", 20);
-        packet[7] = number;
-        answer += packet;
-      }
-    }
-    send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
-  }
-}
-
-/// What becomes of a camera of this description.
-std::string CauseOf(const std::string& description) {
-  const LoopbackPort camera;
-  std::jthread serving([&] {
-    for (int client = 0; (client = camera.Accept()) >= 0; close(client)) Play(client, description);
-  });
-  const auto source = Open(absl::StrCat("rtsp://127.0.0.1:", camera.number(), "/live"), Patient());
+/// What becomes of this camera.
+std::string CauseOf(const SpokenCamera& camera) {
+  const auto source = Open(camera.url(), Patient());
   while (TimesIn(*source, SourceState::kBackingOff) == 0) std::this_thread::yield();
   const std::string cause = Cause(*source);
   source->Stop();
-  camera.Close();
   return cause;
+}
+
+/// A few packets of four bytes: a source counts when its packets have come in order.
+std::string CauseOf(const std::string& description) {
+  const SpokenCamera camera(description, [](std::int64_t number) {
+    return number < 10 ? RtpPacket(static_cast<std::uint16_t>(number), "abcd") : "";
+  });
+  return CauseOf(camera);
 }
 
 // Of 0 x 0, GStreamer gave a picture back twice. Of the others it said what was wrong in itself.
@@ -133,6 +102,19 @@ TEST(ContentGuardTest, ACauseThatIsTheCamerasIsSaidToBe) {
   EXPECT_THAT(CauseOf(Described("m=video 0 RTP/SAVP 96\r\na=rtpmap:96 H264/90000\r\n"
                                 "a=control:video\r\n")),
               HasSubstr("its video is of a kind or size that cannot be decoded here"));
+}
+
+// A depayloader keeps the fragments of a unit until the last one comes (FU-A, RFC 6184, 5.8).
+TEST(ContentGuardTest, AUnitWithoutEndIsNotKept) {
+  const std::string fragment = "\x7c\x05" + std::string(60000, 'a');
+  const std::string begin = "\x7c\x85" + std::string(60000, 'a');
+  const SpokenCamera camera(Described("m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n"
+                                      "a=fmtp:96 packetization-mode=1\r\na=control:video\r\n"),
+                            [&](std::int64_t number) {
+                              return RtpPacket(static_cast<std::uint16_t>(number),
+                                               number == 1 ? begin : fragment);
+                            });
+  EXPECT_THAT(CauseOf(camera), HasSubstr("it has sent 64 MiB without a picture"));
 }
 
 TEST(GuardedCallbackTest, WhatIsThrownIsWhyTheElementFails) {

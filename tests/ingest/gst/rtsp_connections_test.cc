@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <thread>
 
@@ -79,6 +80,35 @@ TEST(RtspConnectionsTest, ASourceStopsInTheMiddleOfAnAnswerWithoutEnd) {
     source->Stop();
   }
   EXPECT_EQ(CountAbandoned().so_far, abandoned) << "the connections were cut";
+}
+
+/// Every second packet's number is far from the others'. After 10,000 of them a jitter buffer waits
+/// for packets that only its waiting thread could deliver.
+std::string FarApart(std::int64_t number) {
+  constexpr std::int64_t kInOrder = 10;  // A source counts when its packets have come in order.
+  const std::int64_t far = number > kInOrder && number % 2 == 0 ? 32000 : 0;
+  return RtpPacket(static_cast<std::uint16_t>(number + far), std::string(200, 'a'),
+                   static_cast<std::uint32_t>(90 * number));
+}
+
+// Hangs, and is killed by the test's timeout, where GStreamer is waited for.
+TEST(RtspConnectionsTest, ASourceStopsWhileItsJitterBufferWaits) {
+  const std::int64_t abandoned = CountAbandoned().so_far;
+  IngestSettings settings = Patient();
+  settings.end.in_all = std::chrono::minutes(10);
+  for (int time = 0; time < 3; ++time) {  // The moment decides, too.
+    const SpokenCamera camera(
+        Described("m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=control:video\r\n"),
+        FarApart);
+    const auto source = Open(camera.url(), settings);
+    WaitUntil([&] { return camera.sent() > 10000; });
+    for (std::int64_t before = 0; before < camera.sent();) {  // Until it takes nothing more.
+      before = camera.sent();
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    source->Stop();
+  }
+  EXPECT_EQ(CountAbandoned().so_far, abandoned);
 }
 
 TEST(RtspConnectionsTest, ABodyThatIsTooLongIsNotTaken) {

@@ -2,10 +2,17 @@
 #pragma once
 
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/ingest/support/loopback_port.h"
 
 namespace millrace::ingest {
 
@@ -29,5 +36,87 @@ inline std::string Answer(const std::string& request, const std::string& code,
       at == std::string::npos ? "" : request.substr(at, request.find("\r\n", at) + 2 - at);
   return absl::StrCat("RTSP/1.0 ", code, "\r\n", number, more, "\r\n");
 }
+
+/// The description (SDP) of a camera whose video has these lines.
+inline std::string Described(const std::string& video) {
+  return absl::StrCat("v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=x\r\nc=IN IP4 0.0.0.0\r\nt=0 0\r\n",
+                      video);
+}
+
+/// An RTP packet of payload type 96, interleaved in the RTSP connection (RFC 2326, 10.12). `time`:
+/// its timestamp, in the clock of its video.
+inline std::string RtpPacket(std::uint16_t sequence, const std::string& payload,
+                             std::uint32_t time = 0) {
+  constexpr std::size_t kHead = 12;
+  const std::size_t size = kHead + payload.size();
+  std::string packet("$\0\0\0\x80\x60\0\0\0\0\0\0\0\0\0\1", 4 + kHead);
+  const auto put = [&packet](std::size_t at, std::size_t number) {
+    packet[at] = static_cast<char>(number >> 8U);
+    packet[at + 1] = static_cast<char>(number);
+  };
+  put(2, size);
+  put(6, sequence);
+  put(8, time >> 16U);
+  put(10, time);
+  return packet + payload;
+}
+
+/// A camera on a loopback port. After PLAY it sends packet(0), packet(1), ... until the client
+/// leaves, or a packet is empty.
+class SpokenCamera {
+ public:
+  using Packet = std::function<std::string(std::int64_t number)>;
+
+  SpokenCamera(std::string description, Packet packet)
+      : description_(std::move(description)),
+        packet_(std::move(packet)),
+        thread_([this] { Serve(); }) {}
+  ~SpokenCamera() {
+    ending_ = true;
+    port_.Close();
+    shutdown(client_, SHUT_RDWR);  // What it sends may wait for a viewer that has gone.
+  }
+
+  [[nodiscard]] std::string url() const {
+    return absl::StrCat("rtsp://127.0.0.1:", port_.number(), "/live");
+  }
+  /// Packets, to all clients.
+  [[nodiscard]] std::int64_t sent() const { return sent_; }
+
+ private:
+  void Serve() {
+    for (int client = 0; (client = port_.Accept()) >= 0; client_ = -1, close(client)) {
+      client_ = client;
+      for (std::string request; !(request = Request(client)).empty();) Answers(client, request);
+    }
+  }
+
+  void Answers(int client, const std::string& request) {
+    std::string more = "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\nSession: 1\r\n";
+    if (request.starts_with("SETUP")) {
+      more += "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n";
+    }
+    const bool describes = request.starts_with("DESCRIBE");
+    if (describes) {
+      more += absl::StrCat("Content-Type: application/sdp\r\nContent-Length: ", description_.size(),
+                           "\r\n");
+    }
+    std::string text = Answer(request, "200 OK", more) + (describes ? description_ : "");
+    const bool plays = request.starts_with("PLAY");
+    for (std::int64_t number = 0; !text.empty() && !ending_; ++number) {
+      if (send(client, text.data(), text.size(), MSG_NOSIGNAL) < 0) return;
+      if (number > 0) ++sent_;
+      text = plays ? packet_(number) : "";
+    }
+  }
+
+  const std::string description_;
+  const Packet packet_;
+  const LoopbackPort port_;
+  std::atomic<bool> ending_ = false;
+  std::atomic<std::int64_t> sent_ = 0;
+  std::atomic<int> client_ = -1;
+  std::jthread thread_;
+};
 
 }  // namespace millrace::ingest
