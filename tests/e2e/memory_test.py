@@ -13,8 +13,8 @@ from millrace_testing import millrace_process
 
 # Half a gigabyte more than a server that does nothing.
 MOST_MB = 1000
-# The next start after one that is given up took 0.1 s, and 6.5 s after one that is not.
-MOST_CPU_S = 2
+# Of the rest of the start and the next one: 0.2 to 0.4 s, and 6.5 s where it is not given up.
+MOST_CPU_S = 1
 
 
 class MemoryTest(unittest.TestCase):
@@ -68,16 +68,20 @@ class MemoryTest(unittest.TestCase):
 
     # Streams start one after the other: the next would come when all layers have been measured.
     def test_a_start_that_its_client_gives_up_is_given_up(self):
-        self.serve(memory_gb=4)
-        before = self.cpu_s()
-        slow = self.create("slow", model={"task": "regression", "outputs": 1, "network": "convolutional",
-                                          "layers": 256, "width": 4, "input": [48, 48]})
-        millrace_process.wait_for("the start to compute", lambda: self.cpu_s() - before > 0.3)
-        self.assertFalse(slow.done())
-        begun = self.cpu_s()
-        slow.cancel()
-        self.create("slow").result()
-        self.assertLess(self.cpu_s() - begun, MOST_CPU_S)
+        self.serve(memory_gb=16)
+        many_layers = {"task": "regression", "outputs": 1, "network": "convolutional", "layers": 256, "width": 4,
+                       "input": [48, 48]}
+        for model in (many_layers, {"network": "ndconv", "input": [768, 768]}):
+            with self.subTest(model=model):
+                before = self.cpu_s()
+                slow = self.create("slow", model=model)
+                millrace_process.wait_for("the start to compute", lambda before=before: self.cpu_s() - before > 0.3)
+                self.assertFalse(slow.done())
+                begun = self.cpu_s()
+                slow.cancel()
+                self.create("slow").result()
+                self.assertLess(self.cpu_s() - begun, MOST_CPU_S)
+                self.streams.DeleteStream(stream_service_pb2.DeleteStreamRequest(stream="slow"))
 
 
 if __name__ == "__main__":
