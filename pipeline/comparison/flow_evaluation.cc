@@ -367,6 +367,7 @@ class FlowEvaluating {
     learner.seed = planned.name.seed;
     learner.weights = planned.weights;
     learner.optimizer = planned.optimizer;
+    learner.optimizer.measures_cosine = true;
     learner.request.switch_at = SwitchAt(evaluation_.pairs[planned.clip]);
     const ClipSource& clip = clips_[planned.clip];
     FlowRunOptions run{.clip = clip,

@@ -166,6 +166,7 @@ class FlowRun {
                                 .other = options_.frozen[i].other});
     }
     result_.updates = learner_->updates();
+    result_.update_cosines = learner_->update_cosines();
     result_.learning = learner_->learning();
     result_.stages = learner_->description()->stages;
     return std::move(result_);

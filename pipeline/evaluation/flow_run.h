@@ -83,6 +83,8 @@ struct FlowRunResult {
   std::vector<Frozen> frozen;
   /// Updates of each stage at the end.
   std::vector<std::int64_t> updates;
+  /// Learner::update_cosines().
+  std::vector<std::optional<double>> update_cosines;
   LearningFigures learning;
   std::vector<StageDescription> stages;
 };

@@ -152,6 +152,10 @@ class FlowLearner final : public Learner {
     return run_->network().updates();
   }
 
+  [[nodiscard]] std::vector<std::optional<double>> update_cosines() const override {
+    return run_->network().update_cosines();
+  }
+
   [[nodiscard]] std::vector<StageTime> worked() const override { return run_->network().worked(); }
 
   [[nodiscard]] LearningFigures learning() const override { return recovery_->figures(); }

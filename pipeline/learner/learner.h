@@ -159,6 +159,11 @@ class Learner {
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
 
+  /// The mean cosine between consecutive updates of each stage, first stage first. nullopt for a
+  /// stage on a GPU, or without two updates. Empty unless OptimizerOptions::measures_cosine.
+  /// REQUIRES: no sample is under way, as after Drain().
+  [[nodiscard]] virtual std::vector<std::optional<double>> update_cosines() const { return {}; }
+
   /// The working time of each stage in this process, first stage first. Empty if unknown, as on
   /// GPUs, where the host does not see when operations end.
   [[nodiscard]] virtual std::vector<StageTime> worked() const { return {}; }

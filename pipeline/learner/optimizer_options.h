@@ -29,6 +29,9 @@ struct OptimizerOptions {
   double eps = 1e-8;
   /// A stage's gradients with a larger norm are scaled down to it. 0: off.
   double clip_norm = 0;
+  /// For kRmsProp. An update of a tensor whose root mean square is above this many learning rates
+  /// is scaled down to it. 0: off, as in torch.optim.
+  double clip_update = 1;
   /// PipeMare's rule (Yang et al., "PipeMare: asynchronous pipeline parallel DNN training", T1). A
   /// stage whose gradients are tau updates late starts with the learning rate divided by tau. It
   /// reaches the full rate after this number of updates: lr / tau^(1 - min(k / steps, 1)). 0: off.
@@ -39,6 +42,8 @@ struct OptimizerOptions {
   /// The update applies at once the momentum steps that a late gradient missed. Its total weight is
   /// the same.
   bool spike_compensation = false;
+  /// Measures how far the updates of each stage agree in direction (UpdateCosine), on the CPU.
+  bool measures_cosine = false;
 };
 
 /// "rmsprop", "sgd", "adam", "adamw": the names of OptimizerOptions::Kind, in its order.

@@ -87,7 +87,7 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
           options.width, options.height));
   const LayerChain& network = opened.chain;
   const Stage whole = WholeChain(network);
-  RmsProp optimizer(whole.parameters(), options.learning_rate);
+  RmsProp optimizer(whole.parameters(), {.learning_rate = options.learning_rate, .clip_update = 0});
   const int channels = FlowNetworkInputOf(options.network)->channels;
   GeneratedStream stream({.width = options.width,
                           .height = options.height,

@@ -30,7 +30,7 @@ struct PretrainOptions {
   int height = 144;
   /// Grey pictures for scenes with known motion (photo_scenes.h). The network then learns the true
   /// motion, by Adam. Empty: it learns without the truth from a generated stream,
-  /// by RMSprop.
+  /// by RMSprop without update clipping.
   std::vector<Photograph> photographs = {};
   /// With photographs: the folder that keeps what has been learned every 2,000 pairs and at a stop.
   /// The same options continue from there. Empty: nothing is kept.

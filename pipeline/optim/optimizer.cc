@@ -23,9 +23,9 @@ namespace {
 // Below 2^60, with the options that CheckOptimizer() allows, no update makes a value that is not
 // finite. With weight decay a gradient is below 2^61, and its square below 2^122. A step is at most
 // the learning rate (2^20) times the gradient over eps (2^-40), or times the momentum's sum of it
-// (2^24, where adding no longer changes a float32). Adam's means are means of gradients, and stay
-// below them after bias correction. AdamW's decay multiplies a weight by at most 2^20. Values are
-// float32 or wider.
+// (2^24, where adding no longer changes a float32). RMSprop's quotient, whose squares are summed to
+// clip it, is at most 10. Adam's means are means of gradients, and stay below them after bias
+// correction. AdamW's decay multiplies a weight by at most 2^20. Values are float32 or wider.
 constexpr int kMaxExponent = 60;
 
 // Fused kernels walk through memory in order, so gradients and states must have their parameter's
@@ -68,6 +68,8 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions&
   }
   if (!values_.empty() && !values_.front().device().is_cpu()) {
     device_.emplace(values_.front().device());
+  } else if (options.measures_cosine) {
+    cosine_.emplace(values_);
   }
 }
 
@@ -160,7 +162,9 @@ bool Optimizer::Step() {
   const bool any = !batch_.gradients.empty();
   if (usable && any) {
     if (options_.clip_norm > 0) ClipByNorm(batch_.gradients, options_.clip_norm);
+    if (cosine_) cosine_->BeforeUpdate();
     Apply(batch_, learning_rate());
+    if (cosine_) cosine_->AfterUpdate();
   }
   for (const at::Tensor& gradient : batch_.gradients) Zero(gradient);
   ++(usable ? updates_ : skipped_);

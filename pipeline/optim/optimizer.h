@@ -11,6 +11,7 @@
 
 #include "pipeline/learner/optimizer_options.h"
 #include "pipeline/optim/device_step.h"
+#include "pipeline/optim/update_cosine.h"
 
 namespace millrace::pipeline {
 
@@ -84,6 +85,12 @@ class Optimizer {
     return {.updates = updates_, .skipped = skipped_};
   }
 
+  /// The mean cosine between consecutive updates since construction. nullopt before the second
+  /// update, on a GPU, and without OptimizerOptions::measures_cosine.
+  [[nodiscard]] std::optional<double> update_cosine() const {
+    return cosine_ ? cosine_->mean() : std::nullopt;
+  }
+
  protected:
   /// The parameters that have gradients.
   struct Batch {
@@ -121,6 +128,7 @@ class Optimizer {
   Batch batch_;
   std::vector<std::vector<at::Tensor>*> lists_;
   std::optional<DeviceStep> device_;  // Set if the parameters are on a GPU.
+  std::optional<UpdateCosine> cosine_;
   std::int64_t steps_on_device_ = 0;
   std::atomic<std::int64_t> updates_ = 0;
   std::atomic<std::int64_t> skipped_ = 0;

@@ -1,14 +1,20 @@
 #include "pipeline/optim/rmsprop.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_addcmul.h>
 #include <ATen/ops/_foreach_div.h>
 #include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/_foreach_sqrt.h>
 #include <ATen/ops/_foreach_sub.h>
+#include <ATen/ops/stack.h>
 
 #include "pipeline/ops/cpu/kernels.h"
 #include "pipeline/optim/steps_cuda.h"
@@ -47,14 +53,20 @@ bool FitsKernels(const Update& update) {
 template <typename T>
 void ByKernel(const Update& update, void (*kernel)(const kernels::RmsPropStep<T>&)) {
   kernel({.values = update.value.mutable_data_ptr<T>(),
-          .gradients = update.gradient.const_data_ptr<T>(),
+          .gradients = update.gradient.mutable_data_ptr<T>(),
           .squares = update.squares.mutable_data_ptr<T>(),
           .count = update.value.numel(),
           .decay = static_cast<T>(kDecay),
           .fresh = static_cast<T>(1 - kDecay),
           .rate = static_cast<T>(update.learning_rate),
           .eps = static_cast<T>(update.options.eps),
-          .weight_decay = static_cast<T>(update.options.weight_decay)});
+          .weight_decay = static_cast<T>(update.options.weight_decay),
+          .clip = static_cast<T>(update.options.clip_update)});
+}
+
+// The largest norm of an update, in learning rates.
+double LargestNorm(const at::Tensor& update, const OptimizerOptions& options) {
+  return options.clip_update * std::sqrt(static_cast<double>(update.numel()));
 }
 
 // For any layout.
@@ -63,8 +75,38 @@ void ByOperators(const Update& update) {
     update.gradient.add_(update.value, update.options.weight_decay);
   }
   update.squares.mul_(kDecay).addcmul_(update.gradient, update.gradient, 1 - kDecay);
-  update.value.addcdiv_(update.gradient, update.squares.sqrt().add_(update.options.eps),
-                        -update.learning_rate);
+  update.gradient.div_(update.squares.sqrt().add_(update.options.eps));
+  double rate = update.learning_rate;
+  if (update.options.clip_update > 0) {
+    const double norm = update.gradient.norm().item<double>();
+    rate *= std::min(1.0, LargestNorm(update.gradient, update.options) / norm);
+  }
+  update.value.sub_(update.gradient, rate);
+}
+
+void ClipUpdates(const std::vector<at::Tensor>& updates, const OptimizerOptions& options) {
+  const std::vector<at::Tensor> norms = at::_foreach_norm(updates, 2);
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    updates[i].mul_((LargestNorm(updates[i], options) / norms[i]).clamp_max(1));
+  }
+}
+
+void ApplyByKernels(const gpu::StepLists& lists, const DeviceStep& step,
+                    const OptimizerOptions& options) {
+  const bool clipped = options.clip_update > 0;
+  gpu::LaunchSteps(lists, step, options.weight_decay, [&](const auto& tensors, std::size_t) {
+    return gpu::RmsPropBody{.tensors = tensors,
+                            .decay = static_cast<float>(kDecay),
+                            .eps = static_cast<float>(options.eps),
+                            .clipped = clipped};
+  });
+  if (!clipped) return;
+  const at::Tensor norms = at::stack(at::_foreach_norm(lists.gradients, 2));
+  gpu::LaunchSteps(lists, step, 0, [&](const auto& tensors, std::size_t first) {
+    return gpu::ClippedStepBody{.tensors = tensors,
+                                .norms = norms.const_data_ptr<float>() + first,
+                                .clip = static_cast<float>(options.clip_update)};
+  });
 }
 
 }  // namespace
@@ -74,14 +116,8 @@ RmsProp::RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& opt
 
 void RmsProp::ApplyOnDevice(const Batch& batch, const DeviceStep& step) {
   const std::vector<at::Tensor>& squares = batch.states[0];
-  if (const gpu::StepLists lists{batch.values, batch.gradients, squares}; gpu::HasSteps(lists)) {
-    gpu::LaunchSteps(lists, step, options().weight_decay, [&](const gpu::StepTensors& tensors) {
-      return gpu::RmsPropBody{.tensors = tensors,
-                              .decay = static_cast<float>(kDecay),
-                              .eps = static_cast<float>(options().eps)};
-    });
-    return;
-  }
+  const gpu::StepLists lists{batch.values, batch.gradients, squares};
+  if (gpu::HasSteps(lists)) return ApplyByKernels(lists, step, options());
   if (options().weight_decay > 0) {
     at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
   }
@@ -91,6 +127,7 @@ void RmsProp::ApplyOnDevice(const Batch& batch, const DeviceStep& step) {
   const std::vector<at::Tensor> roots = at::_foreach_sqrt(squares);
   at::_foreach_add_(roots, options().eps);
   at::_foreach_div_(batch.gradients, roots);
+  if (options().clip_update > 0) ClipUpdates(batch.gradients, options());
   at::_foreach_mul_(batch.gradients, step.rate());
   at::_foreach_sub_(batch.values, batch.gradients);
 }

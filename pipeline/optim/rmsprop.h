@@ -4,7 +4,6 @@
 // of the last ones. Division by the size of recent gradients helps.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -17,12 +16,16 @@ namespace millrace::pipeline {
 ///   square   = 0.99 square + 0.01 gradient^2
 ///   value    = value - learning_rate gradient / (sqrt(square) + eps)
 ///
+/// Update clipping (Shazeer and Stern, "Adafactor", ICML 2018, section 6) then divides the update u
+/// of each tensor by
+///   max(1, RMS(u) / (clip_update learning_rate))
+/// RMS is the root mean square over the tensor. Without it a gradient that is much larger than
+/// those before, or the first of all, moves the weights ten times as far as a usual one.
+///
 /// See Optimizer for the rest of the contract.
 class RmsProp final : public Optimizer {
  public:
   RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& options);
-  RmsProp(std::vector<at::Tensor> parameters, double learning_rate)
-      : RmsProp(std::move(parameters), OptimizerOptions{.learning_rate = learning_rate}) {}
 
   /// `square` of each parameter, in order. Writing to these tensors restores a state.
   [[nodiscard]] const std::vector<at::Tensor>& squares() const { return squares_; }

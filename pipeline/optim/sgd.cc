@@ -44,7 +44,7 @@ void Sgd::ApplyCompensated(const Batch& batch, const DeviceStep& step) {
   const Compensation c = Compensated();
   const std::vector<at::Tensor>& velocities = batch.states[0];
   if (const gpu::StepLists lists{batch.values, batch.gradients, velocities}; gpu::HasSteps(lists)) {
-    gpu::LaunchSteps(lists, step, options().weight_decay, [&](const gpu::StepTensors& tensors) {
+    gpu::LaunchSteps(lists, step, options().weight_decay, [&](const auto& tensors, std::size_t) {
       return gpu::CompensatedSgdBody{.tensors = tensors,
                                      .momentum = static_cast<float>(options().momentum),
                                      .of_velocity = static_cast<float>(c.velocity),

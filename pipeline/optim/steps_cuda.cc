@@ -18,7 +18,7 @@ bool HasSteps(const StepLists& lists) {
 }
 
 void LaunchSteps(const StepLists& lists, const DeviceStep& step, double weight_decay,
-                 absl::FunctionRef<Body(const StepTensors&)> body) {
+                 absl::FunctionRef<Body(const StepTensors&, std::size_t first)> body) {
   for (std::size_t first = 0; first < lists.values.size(); first += StepTensors::kMaxTensors) {
     StepTensors tensors{.rate = step.rate().const_data_ptr<float>(),
                         .refused = step.refused().const_data_ptr<float>(),
@@ -29,10 +29,10 @@ void LaunchSteps(const StepLists& lists, const DeviceStep& step, double weight_d
       elements += lists.values[i].numel();
       tensors.ends[i - first] = Narrow(elements);
       tensors.values[i - first] = lists.values[i].mutable_data_ptr<float>();
-      tensors.gradients[i - first] = lists.gradients[i].const_data_ptr<float>();
+      tensors.gradients[i - first] = lists.gradients[i].mutable_data_ptr<float>();
       tensors.states[i - first] = lists.states[i].mutable_data_ptr<float>();
     }
-    Launch(body(tensors), elements, lists.values.front().device());
+    Launch(body(tensors, first), elements, lists.values.front().device());
   }
 }
 

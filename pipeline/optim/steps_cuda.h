@@ -1,6 +1,7 @@
 // Launches optimizer steps on a GPU.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -22,8 +23,9 @@ struct StepLists {
 /// dense, and each has its parameter's layout.
 [[nodiscard]] bool HasSteps(const StepLists& lists);
 
-/// Launches `body` for all parameters, in as many launches as needed. REQUIRES: HasSteps().
+/// Launches `body` for all parameters, in as many launches as needed. `first`: the place in the
+/// lists of a launch's first parameter. REQUIRES: HasSteps().
 void LaunchSteps(const StepLists& lists, const DeviceStep& step, double weight_decay,
-                 absl::FunctionRef<Body(const StepTensors&)> body);
+                 absl::FunctionRef<Body(const StepTensors&, std::size_t first)> body);
 
 }  // namespace millrace::pipeline::gpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -166,6 +167,15 @@ std::vector<std::int64_t> NetworkStore::updates() const {
   updates.reserve(optimizers_.size());
   for (const auto& optimizer : optimizers_) updates.push_back(optimizer->counts().updates);
   return updates;
+}
+
+std::vector<std::optional<double>> NetworkStore::update_cosines() const {
+  std::vector<std::optional<double>> cosines;
+  if (!optimizer_.measures_cosine) return cosines;
+  const MutexLock lock(mu_);
+  cosines.reserve(optimizers_.size());
+  for (const auto& optimizer : optimizers_) cosines.push_back(optimizer->update_cosine());
+  return cosines;
 }
 
 }  // namespace millrace::pipeline

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -76,6 +77,9 @@ class NetworkStore {
 
   /// The number of updates of each stage so far, in order. Thread-safe.
   [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Optimizer::update_cosine() of each stage, in order. REQUIRES: no operation runs.
+  [[nodiscard]] std::vector<std::optional<double>> update_cosines() const ABSL_LOCKS_EXCLUDED(mu_);
 
   /// As StagedNetwork::gradients_not_finite(). The stages count theirs here; Save() adds what GPUs
   /// have refused (OptimizerCounts). Thread-safe.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,6 +123,11 @@ class StagedNetwork {
 
   /// The number of updates of each stage so far, in order. Thread-safe.
   [[nodiscard]] std::vector<std::int64_t> updates() const { return store_.updates(); }
+
+  /// See Learner::update_cosines(). REQUIRES: no operation runs.
+  [[nodiscard]] std::vector<std::optional<double>> update_cosines() const {
+    return store_.update_cosines();
+  }
 
   /// Returns a function that counts the operations' times for worked(). The network outlives it.
   [[nodiscard]] ObserveOperation Observer();

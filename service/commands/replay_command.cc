@@ -116,6 +116,7 @@ absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
 void AddReplay(CLI::App& app, ReplayArguments& arguments) {
   pipeline::ReplayOptions& options = arguments.options;
   options.optimizer.learning_rate = 0.01;
+  options.optimizer.clip_update = 0;  // As torch.optim.
   CLI::App* replay = app.add_subcommand(
       "replay", "Teach a TorchScript network recorded samples, under any schedule");
   replay->add_option("--model", options.model, "The network, saved by torch.jit")->required();

@@ -43,6 +43,10 @@ constexpr ConfigKey kOptimizerKeys[] = {
      "All but sgd: added to the divisor of a step, so that small gradients cause no large steps."},
     {"clip_norm", RealType{0, 1e9}, Member([](auto& t) -> auto& { return Optimizer(t).clip_norm; }),
      "Scale a stage's gradients down to this norm. 0: never."},
+    {"clip_update", RealType{0, 1e9},
+     Member([](auto& t) -> auto& { return Optimizer(t).clip_update; }),
+     "rmsprop: scale an update of a tensor down to this many learning rates (root mean square). "
+     "Late gradients do less harm then. 0: never."},
     {"pipemare_steps", WholeType{0, 1'000'000'000},
      Member([](auto& t) -> auto& { return Optimizer(t).pipemare_steps; }),
      "A stage whose gradients come late begins with a smaller rate. It has the whole rate after "
@@ -109,6 +113,7 @@ constexpr ConfigKey kCheckpointKeys[] = {
 ConfigKeys OptimizerKeys() { return kOptimizerKeys; }
 
 void CheckOptimizer(const ConfigValue& entry, StreamConfig& config) {
+  constexpr double kLeastClip = 1e-6;  // As pipeline::CheckOptimizer().
   const std::optional<ConfigValue> own = entry.Find("optimizer");
   const std::optional<ConfigValue> kind = own ? own->Find("kind") : std::nullopt;
   if (kind && std::ranges::count(pipeline::OptimizerNames(), kind->node().Scalar()) == 0) return;
@@ -124,6 +129,9 @@ void CheckOptimizer(const ConfigValue& entry, StreamConfig& config) {
       entry.WrongAt("optimizer", key, "needs a momentum above 0, such as momentum: 0.9");
     }
   };
+  if (optimizer.clip_update > 0 && optimizer.clip_update < kLeastClip) {
+    entry.WrongAt("optimizer", "clip_update", "must be 0, or 0.000001 or more");
+  }
   check("momentum", optimizer.momentum);
   check("nesterov", optimizer.nesterov);
   check("spike_compensation", optimizer.spike_compensation);

@@ -24,6 +24,11 @@ void AddOptimizer(CLI::App& command, std::string& name, pipeline::OptimizerOptio
                   "Scale gradients of a stage down to this norm; 0: do not")
       ->capture_default_str();
   command
+      .add_option("--clip-update", optimizer.clip_update,
+                  "Of rmsprop: scale an update of a tensor down to this many learning rates (root "
+                  "mean square); 0: do not")
+      ->capture_default_str();
+  command
       .add_option("--pipemare-steps", optimizer.pipemare_steps,
                   "Updates in which a stage with late gradients reaches the learning rate; 0: at "
                   "once")

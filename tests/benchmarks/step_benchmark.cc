@@ -69,7 +69,8 @@ class OurStep {
   const at::Tensor pictures_;
   const pipeline::LayerChain network_ = pipeline::MakeCoarseToFineNetwork();
   const pipeline::Stage stage_ = pipeline::WholeChain(network_);
-  pipeline::RmsProp optimizer_{stage_.parameters(), kRate};
+  pipeline::RmsProp optimizer_{
+      stage_.parameters(), pipeline::OptimizerOptions{.learning_rate = kRate, .clip_update = 0}};
 };
 
 class PlainStep {

@@ -84,12 +84,13 @@ struct MaskedRow {
   float* bias = nullptr;  // `channels` long.
 };
 
-/// value -= rate gradient / (sqrt(square) + eps), square = decay square + fresh gradient^2. The
-/// gradient first gets weight_decay value added.
+/// value -= rate update, update = gradient / (sqrt(square) + eps),
+/// square = decay square + fresh gradient^2. The gradient first gets weight_decay value added. If
+/// `clip` is above 0, an update whose root mean square is larger is scaled down to it.
 template <typename T>
 struct RmsPropStep {
   T* values = nullptr;
-  const T* gradients = nullptr;
+  T* gradients = nullptr;  // The step may overwrite them.
   T* squares = nullptr;
   std::int64_t count = 0;
   T decay = 0;
@@ -97,6 +98,7 @@ struct RmsPropStep {
   T rate = 0;
   T eps = 0;
   T weight_decay = 0;
+  T clip = 0;
 };
 
 /// Added to a pixel's squared length, so that weak features are not scaled up.

@@ -12,6 +12,6 @@ namespace millrace::pipeline::gpu {
 
 using Body = std::variant<PlanesBody, NormalizeBody, SeeBody, CompareBody, SpreadBody, SeeBackBody,
                           NormalizeBackBody, RestBody, JudgeBody, SumUpBody, RmsPropBody,
-                          CompensatedSgdBody>;
+                          ClippedStepBody, CompensatedSgdBody>;
 
 }  // namespace millrace::pipeline::gpu

@@ -27,7 +27,25 @@ json OptimizerJson(const pipeline::OptimizerOptions& optimizer) {
           {"beta2", optimizer.beta2},
           {"eps", optimizer.eps},
           {"clip_norm", optimizer.clip_norm},
+          {"clip_update", optimizer.clip_update},
           {"pipemare_steps", optimizer.pipemare_steps}};
+}
+
+// By stage; null for a stage without two updates.
+json CosinesJson(const pipeline::FlowRunResult& result) {
+  json cosines = json::array();
+  for (const std::optional<double>& cosine : result.update_cosines) {
+    cosines.push_back(cosine ? json(*cosine) : json());
+  }
+  return cosines;
+}
+
+json StalenessJson(const pipeline::FlowRunResult& result) {
+  json staleness = json::array();
+  for (const pipeline::StageDescription& stage : result.stages) {
+    staleness.push_back(stage.staleness);
+  }
+  return staleness;
 }
 
 // Makes the JSON of one evaluation's parts.
@@ -79,6 +97,8 @@ class Writer {
                       {"pairs", result.pairs},
                       {"dropped", result.dropped},
                       {"updates", result.updates},
+                      {"update_cosines", CosinesJson(result)},
+                      {"staleness", StalenessJson(result)},
                       {"roll_backs", result.learning.roll_backs},
                       {"drifts", result.learning.drifts},
                       {"model", StreamJson(result.model)},

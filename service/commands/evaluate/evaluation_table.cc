@@ -192,6 +192,42 @@ std::string RetentionTable(const std::vector<EvaluationGroup>& groups) {
       table.Text(), "\n");
 }
 
+// "0.18" or "0.18 ±0.02": the mean of the runs' cosines of a stage; "-" if none has one.
+std::string CosineText(const EvaluationGroup& group, std::size_t stage) {
+  std::vector<double> cosines;
+  for (const FlowEvaluation::Run* run : group.runs) {
+    const auto& of_stages = run->result.update_cosines;
+    if (stage < of_stages.size() && of_stages[stage]) cosines.push_back(*of_stages[stage]);
+  }
+  return SpreadText(cosines);
+}
+
+// How late the gradients of each stage are, and how far its consecutive updates agree.
+std::string CosineTable(const std::vector<EvaluationGroup>& groups) {
+  std::size_t most = 0;
+  for (const EvaluationGroup& group : groups) {
+    most = std::max(most, group.runs.front()->result.update_cosines.size());
+  }
+  if (most == 0) return "";
+  std::vector<std::string> heads = {""};
+  for (std::size_t stage = 1; stage <= most; ++stage) {
+    heads.push_back(absl::StrCat("stage ", stage));
+  }
+  TextTable table(heads);
+  for (const EvaluationGroup& group : groups) {
+    const std::vector<pipeline::StageDescription>& stages = group.runs.front()->result.stages;
+    std::vector<std::string> cells = {group.name};
+    for (std::size_t stage = 0; stage < most; ++stage) {
+      cells.push_back(stage < stages.size()
+                          ? absl::StrCat(CosineText(group, stage), ", ", stages[stage].staleness)
+                          : "");
+    }
+    table.Add(std::move(cells));
+  }
+  return absl::StrCat("By stage: mean cosine between consecutive updates, staleness\n\n",
+                      table.Text(), "\n");
+}
+
 constexpr char kOfDis[] = "of dis";
 
 // The end-point errors of one evaluation, as cells of a line.
@@ -279,6 +315,7 @@ std::string EvaluationTables(const pipeline::FlowEvaluation& evaluation) {
                      RowsOf(groups, streaming));
   text += FrozenTables(groups, evaluation);
   text += RetentionTable(groups);
+  text += CosineTable(groups);
   return text;
 }
 

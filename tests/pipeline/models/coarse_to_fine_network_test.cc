@@ -80,7 +80,7 @@ TEST(CoarseToFineNetworkTest, SeedDecidesTheWeights) {
 TEST(CoarseToFineNetworkTest, EveryParameterGetsAGradientAfterAFewSteps) {
   const LayerChain network = MakeCoarseToFineNetwork();
   const std::vector<at::Tensor> parameters = WholeChain(network).parameters();
-  RmsProp optimizer(parameters, 1e-3);
+  RmsProp optimizer(parameters, {.learning_rate = 1e-3});
   const at::Tensor pictures = at::rand({2, 1, 64, 64});
   // The last convolutions are zero at first and hold back the gradient of all before them: each
   // step opens one more level.

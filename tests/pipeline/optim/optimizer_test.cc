@@ -6,10 +6,13 @@
 #include <functional>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
@@ -99,7 +102,7 @@ TEST(OptimizerTest, AdamAndAdamWAreTheirFormulas) {
 }
 
 TEST(OptimizerTest, RmsPropIsItsFormula) {
-  ExpectFormula({.learning_rate = kRate, .weight_decay = 0.1, .eps = 1e-3},
+  ExpectFormula({.learning_rate = kRate, .weight_decay = 0.1, .eps = 1e-3, .clip_update = 0},
                 [](Number& n, double g, int) {
                   g += 0.1 * n.value;
                   n.second = 0.99 * n.second + 0.01 * g * g;
@@ -203,6 +206,57 @@ TEST(OptimizerTest, ClipsTheNormOfAllGradientsTogether) {
   EXPECT_NEAR(moved(), 0.1 * std::sqrt(3), 1e-12);
 }
 
+// Each tensor's by itself: RMS(u) <= clip * rate. Of rmsprop alone.
+TEST(OptimizerTest, ClipsTheUpdateOfEachTensor) {
+  constexpr double kClip = 0.5;
+  for (const Kind kind : {Kind::kRmsProp, Kind::kSgd, Kind::kAdam, Kind::kAdamW}) {
+    const auto after = [kind](double clip, bool dense) {
+      at::manual_seed(1);
+      const auto parameter = [dense](int count) {
+        if (dense) return Doubles(count);
+        // Only the operators take it.
+        return at::randn({count, 2}, at::kDouble).select(1, 0).detach().set_requires_grad(true);
+      };
+      const at::Tensor large = parameter(30);
+      const at::Tensor small = parameter(40);
+      const std::vector<at::Tensor> before = {large.detach().clone(), small.detach().clone()};
+      const auto optimizer = MakeOptimizer(
+          {.kind = kind, .learning_rate = kRate, .clip_update = clip}, {large, small});
+      large.mutable_grad() = 100 * before[0];
+      small.mutable_grad() = 1e-9 * before[1];
+      EXPECT_TRUE(optimizer->Step());
+      return std::vector<at::Tensor>{large.detach() - before[0], small.detach() - before[1]};
+    };
+    for (const bool dense : {true, false}) {
+      const std::vector<at::Tensor> whole = after(0, dense);
+      const std::vector<at::Tensor> clipped = after(kClip, dense);
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        const double rms = whole[i].square().mean().sqrt().item<double>();
+        const bool clips = kind == Kind::kRmsProp && rms > kClip * kRate;
+        const at::Tensor expected = whole[i] * (clips ? kClip * kRate / rms : 1);
+        EXPECT_TRUE(at::allclose(clipped[i], expected, 1e-6, 1e-14)) << static_cast<int>(kind);
+      }
+      EXPECT_EQ(at::equal(clipped[0], whole[0]), kind != Kind::kRmsProp) << dense;
+    }
+  }
+}
+
+// A first gradient, and one after many small ones: RMSprop alone would go ten times as far.
+TEST(OptimizerTest, NoGradientMovesABoundedRmsPropFurtherThanUsual) {
+  const at::Tensor weight = Doubles(100);
+  const auto optimizer =
+      MakeOptimizer({.kind = Kind::kRmsProp, .learning_rate = kRate, .clip_update = 1}, {weight});
+  at::Tensor before = weight.detach().clone();
+  for (int i = 0; i < 400; ++i) {
+    const double size = i % 100 == 0 ? 1000 : 1;
+    weight.mutable_grad() = at::full({100}, size, weight.options().requires_grad(false));
+    ASSERT_TRUE(optimizer->Step());
+    const at::Tensor update = weight.detach() - before;
+    EXPECT_LE(update.square().mean().sqrt().item<double>(), 1.0001 * kRate) << i;
+    before = weight.detach().clone();
+  }
+}
+
 class EveryOptimizer : public ::testing::TestWithParam<Kind> {
  protected:
   [[nodiscard]] OptimizerOptions options() const {
@@ -249,19 +303,22 @@ TEST_P(EveryOptimizer, StaysFiniteWhateverIsAllowed) {
   most.beta1 = std::nextafter(1.0, 0.0);
   most.beta2 = 0;
   if (most.kind == Kind::kSgd) most.momentum = std::nextafter(1.0, 0.0);
-  ASSERT_TRUE(CheckOptimizer(most).ok());
-  const float large = std::nextafter(std::ldexp(1.0F, 60), 0.0F);
-  const at::Tensor weight = at::full({3}, -large).set_requires_grad(true);
-  const auto optimizer = MakeOptimizer(most, {weight});
-  for (int i = 0; i < 20; ++i) {
-    const float then = i % 2 == 0 ? large : 0;
-    weight.mutable_grad() = at::tensor({large, then, -large});
-    optimizer->Step();
-    ASSERT_TRUE(weight.detach().isfinite().all().item<bool>()) << weight;
-    if (i % 3 == 2) weight.variable_data().fill_(-large);
-  }
-  for (const auto& kept : optimizer->state().of_parameters) {
-    for (const at::Tensor& of : kept) EXPECT_TRUE(of.isfinite().all().item<bool>());
+  for (const double clip_update : {0.0, 1e9}) {
+    most.clip_update = clip_update;
+    ASSERT_TRUE(CheckOptimizer(most).ok());
+    const float large = std::nextafter(std::ldexp(1.0F, 60), 0.0F);
+    const at::Tensor weight = at::full({3}, -large).set_requires_grad(true);
+    const auto optimizer = MakeOptimizer(most, {weight});
+    for (int i = 0; i < 20; ++i) {
+      const float then = i % 2 == 0 ? large : 0;
+      weight.mutable_grad() = at::tensor({large, then, -large});
+      optimizer->Step();
+      ASSERT_TRUE(weight.detach().isfinite().all().item<bool>()) << weight;
+      if (i % 3 == 2) weight.variable_data().fill_(-large);
+    }
+    for (const auto& kept : optimizer->state().of_parameters) {
+      for (const at::Tensor& of : kept) EXPECT_TRUE(of.isfinite().all().item<bool>());
+    }
   }
 }
 
@@ -298,6 +355,8 @@ TEST(OptimizerTest, BadOptionsSayWhatIsAllowed) {
               HasSubstr("learning rate is -1; it must be from 0 to"));
   EXPECT_THAT(message({.kind = Kind::kAdam, .beta1 = 1}), HasSubstr("less than 1"));
   EXPECT_THAT(message({.momentum = 0.9}), HasSubstr("sgd only"));
+  EXPECT_THAT(message({.clip_update = 1e-9}), HasSubstr("clip update is 1e-09; it must be 0, or"));
+  EXPECT_THAT(message({.clip_update = -1}), HasSubstr("clip update is -1"));
   EXPECT_THAT(message({.kind = Kind::kSgd, .nesterov = true}), HasSubstr("need a momentum"));
   EXPECT_THAT(std::string(OptimizerKind("sgdd").status().message()),
               HasSubstr("rmsprop, sgd, adam, adamw"));

@@ -15,6 +15,9 @@
 namespace millrace::pipeline {
 namespace {
 
+constexpr OptimizerOptions kAsTorch{.learning_rate = 0.01, .clip_update = 0};
+constexpr OptimizerOptions kClipped{.learning_rate = 0.01, .clip_update = 0.5};
+
 at::Tensor Parameter(std::vector<std::int64_t> shape) {
   return at::randn(shape).set_requires_grad(true);
 }
@@ -28,7 +31,7 @@ TEST(RmsPropTest, EqualsTheFormulaWrittenOutForEveryValue) {
   std::vector<double> values(7);
   std::vector<double> squares(7, 0);
   for (int i = 0; i < 7; ++i) values[i] = parameter[i].item<double>();
-  RmsProp optimizer({parameter}, 0.01);
+  RmsProp optimizer({parameter}, kAsTorch);
   for (int step = 0; step < 5; ++step) {
     const at::Tensor gradient = at::randn({7});
     SetGradient(parameter, gradient);
@@ -45,66 +48,74 @@ TEST(RmsPropTest, EqualsTheFormulaWrittenOutForEveryValue) {
 
 // A gradient may come laid out otherwise than its parameter: each number still meets its own.
 TEST(RmsPropTest, LayoutOfAGradientChangesNothing) {
-  const at::Tensor values = at::randn({5, 3});
-  const at::Tensor plain = values.clone().set_requires_grad(true);
-  const at::Tensor turned = values.clone().set_requires_grad(true);
-  RmsProp of_plain({plain}, 0.01);
-  RmsProp of_turned({turned}, 0.01);
-  for (int step = 0; step < 3; ++step) {
-    const at::Tensor gradient = at::randn({5, 3});
-    plain.mutable_grad() = gradient.clone();
-    turned.mutable_grad() = gradient.t().contiguous().t();
-    ASSERT_TRUE(of_plain.Step());
-    ASSERT_TRUE(of_turned.Step());
+  for (const OptimizerOptions& options : {kAsTorch, kClipped}) {
+    const at::Tensor values = at::randn({5, 3});
+    const at::Tensor plain = values.clone().set_requires_grad(true);
+    const at::Tensor turned = values.clone().set_requires_grad(true);
+    RmsProp of_plain({plain}, options);
+    RmsProp of_turned({turned}, options);
+    for (int step = 0; step < 3; ++step) {
+      const at::Tensor gradient = at::randn({5, 3});
+      plain.mutable_grad() = gradient.clone();
+      turned.mutable_grad() = gradient.t().contiguous().t();
+      ASSERT_TRUE(of_plain.Step());
+      ASSERT_TRUE(of_turned.Step());
+    }
+    EXPECT_TRUE(at::allclose(plain.detach(), turned.detach(), 1e-5, 1e-6));
   }
-  EXPECT_TRUE(at::allclose(plain.detach(), turned.detach(), 1e-5, 1e-6));
 }
 
 // Restored from a file, the state lies elsewhere: learning must go on bit for bit all the same.
 TEST(RmsPropTest, WhereTheStateLiesChangesNoBit) {
-  for (const std::int64_t count : {1, 7, 64, 1001}) {
-    const at::Tensor values = at::randn({count});
-    const at::Tensor gradient = at::randn({count});
-    const at::Tensor before = at::randn({count}).square();
-    std::vector<at::Tensor> made;
-    for (std::int64_t offset = 0; offset < 17; ++offset) {
-      const at::Tensor room = at::zeros({count + 17});
-      OptimizerState state{.of_parameters = {{room.narrow(0, offset, count)}}};
-      state.of_parameters[0][0].copy_(before);
-      const at::Tensor parameter = values.clone().set_requires_grad(true);
-      RmsProp optimizer({parameter}, 0.01);
-      optimizer.set_state(state);
-      parameter.mutable_grad() = gradient.clone();
-      ASSERT_TRUE(optimizer.Step());
-      made.push_back(parameter.detach());
-      EXPECT_TRUE(at::equal(made.back(), made.front())) << count << " from " << offset;
+  for (const OptimizerOptions& options : {kAsTorch, kClipped}) {
+    for (const std::int64_t count : {1, 7, 64, 1001}) {
+      const at::Tensor values = at::randn({count});
+      const at::Tensor gradient = at::randn({count});
+      const at::Tensor before = at::randn({count}).square();
+      std::vector<at::Tensor> made;
+      for (std::int64_t offset = 0; offset < 17; ++offset) {
+        const at::Tensor room = at::zeros({count + 17});
+        OptimizerState state{.of_parameters = {{room.narrow(0, offset, count)}}};
+        state.of_parameters[0][0].copy_(before);
+        const at::Tensor parameter = values.clone().set_requires_grad(true);
+        RmsProp optimizer({parameter}, options);
+        optimizer.set_state(state);
+        parameter.mutable_grad() = gradient.clone();
+        ASSERT_TRUE(optimizer.Step());
+        made.push_back(parameter.detach());
+        EXPECT_TRUE(at::equal(made.back(), made.front())) << count << " from " << offset;
+      }
     }
   }
 }
 
 // The same, where it is laid out otherwise than a parameter whose channels lie side by side.
 TEST(RmsPropTest, LayoutOfARestoredStateChangesNoBit) {
-  const at::Tensor values = at::randn({4, 3, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast);
-  const at::Tensor gradient = at::randn({4, 3, 3, 3});
-  const at::Tensor squares = at::randn({4, 3, 3, 3}).square();
-  std::vector<at::Tensor> made;
-  for (const auto layout : {at::MemoryFormat::ChannelsLast, at::MemoryFormat::Contiguous}) {
-    const at::Tensor parameter = values.clone().set_requires_grad(true);
-    RmsProp optimizer({parameter}, 0.01);
-    optimizer.set_state({.of_parameters = {{squares.contiguous(layout)}}});
-    parameter.mutable_grad() = gradient.clone();
-    ASSERT_TRUE(optimizer.Step());
-    made.push_back(parameter.detach());
+  for (const OptimizerOptions& options : {kAsTorch, kClipped}) {
+    const at::Tensor values = at::randn({4, 3, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor gradient = at::randn({4, 3, 3, 3});
+    const at::Tensor squares = at::randn({4, 3, 3, 3}).square();
+    std::vector<at::Tensor> made;
+    for (const auto layout : {at::MemoryFormat::ChannelsLast, at::MemoryFormat::Contiguous}) {
+      const at::Tensor parameter = values.clone().set_requires_grad(true);
+      RmsProp optimizer({parameter}, options);
+      optimizer.set_state({.of_parameters = {{squares.contiguous(layout)}}});
+      parameter.mutable_grad() = gradient.clone();
+      ASSERT_TRUE(optimizer.Step());
+      made.push_back(parameter.detach());
+    }
+    EXPECT_TRUE(at::equal(made[0], made[1]));
   }
-  EXPECT_TRUE(at::equal(made[0], made[1]));
 }
 
 TEST(RmsPropTest, ZeroesTheGradientsThatItApplied) {
-  const at::Tensor parameter = Parameter({3});
-  RmsProp optimizer({parameter}, 0.01);
-  SetGradient(parameter, at::randn({3}));
-  ASSERT_TRUE(optimizer.Step());
-  EXPECT_EQ(parameter.grad().abs().max().item<float>(), 0);
+  for (const OptimizerOptions& options : {kAsTorch, kClipped}) {
+    const at::Tensor parameter = Parameter({3});
+    RmsProp optimizer({parameter}, options);
+    SetGradient(parameter, at::randn({3}));
+    ASSERT_TRUE(optimizer.Step());
+    EXPECT_EQ(parameter.grad().abs().max().item<float>(), 0);
+  }
 }
 
 TEST(RmsPropTest, OneValueThatIsNotFiniteSkipsTheWholeUpdate) {
@@ -113,7 +124,7 @@ TEST(RmsPropTest, OneValueThatIsNotFiniteSkipsTheWholeUpdate) {
     const at::Tensor good_one = Parameter({3});
     const at::Tensor bad_one = Parameter({4, 2});
     const at::Tensor before = good_one.detach().clone();
-    RmsProp optimizer({good_one, bad_one}, 0.01);
+    RmsProp optimizer({good_one, bad_one}, kAsTorch);
     SetGradient(good_one, at::randn({3}));
     at::Tensor gradient = at::randn({4, 2});
     gradient.select(0, 2).select(0, 1).fill_(bad);
@@ -133,7 +144,7 @@ TEST(RmsPropTest, OneValueThatIsNotFiniteSkipsTheWholeUpdate) {
 
 TEST(RmsPropTest, LargestFiniteGradientIsNotTakenForInfinite) {
   const at::Tensor parameter = Parameter({2});
-  RmsProp optimizer({parameter}, 0.01);
+  RmsProp optimizer({parameter}, kAsTorch);
   SetGradient(parameter, at::full({2}, 1e18F));
   EXPECT_TRUE(optimizer.Step());
   EXPECT_TRUE(parameter.isfinite().all().item<bool>());
@@ -143,7 +154,7 @@ TEST(RmsPropTest, ParameterWithoutGradientStaysAsItIs) {
   const at::Tensor used = Parameter({2});
   const at::Tensor unused = Parameter({2});
   const at::Tensor before = unused.detach().clone();
-  RmsProp optimizer({used, unused}, 0.01);
+  RmsProp optimizer({used, unused}, kAsTorch);
   SetGradient(used, at::randn({2}));
   EXPECT_TRUE(optimizer.Step());
   EXPECT_TRUE(at::equal(unused, before));
@@ -153,7 +164,7 @@ TEST(RmsPropTest, GraphStoredBeforeAnUpdateStillGoesBackAndMeetsTheNewWeights) {
   const at::Tensor weight = Parameter({3});
   const at::Tensor input = at::randn({3}).set_requires_grad(true);
   const at::Tensor stored = (weight * input).sum();
-  RmsProp optimizer({weight}, 0.5);
+  RmsProp optimizer({weight}, {.learning_rate = 0.5});
   SetGradient(weight, at::randn({3}));
   ASSERT_TRUE(optimizer.Step());
   stored.backward();
@@ -163,7 +174,7 @@ TEST(RmsPropTest, GraphStoredBeforeAnUpdateStillGoesBackAndMeetsTheNewWeights) {
 TEST(RmsPropTest, LearningRateOfZeroChangesNothing) {
   const at::Tensor parameter = Parameter({3});
   const at::Tensor before = parameter.detach().clone();
-  RmsProp optimizer({parameter}, 0.01);
+  RmsProp optimizer({parameter}, kAsTorch);
   optimizer.set_learning_rate(0);
   SetGradient(parameter, at::randn({3}));
   EXPECT_TRUE(optimizer.Step());

@@ -86,7 +86,8 @@ std::pair<std::vector<at::Tensor>, std::int64_t> SteppedWithPuts(
 TEST(OwnKernelsTest, StepManyParametersAtOnce) {
   using Kind = pipeline::OptimizerOptions::Kind;
   for (const pipeline::OptimizerOptions& options :
-       {pipeline::OptimizerOptions{.learning_rate = 0.01, .weight_decay = 0.01},
+       {pipeline::OptimizerOptions{.learning_rate = 0.01, .weight_decay = 0.01, .clip_update = 0},
+        pipeline::OptimizerOptions{.learning_rate = 0.01, .weight_decay = 0.01, .clip_update = 0.5},
         pipeline::OptimizerOptions{.kind = Kind::kSgd,
         .learning_rate = 0.01,
         .momentum = 0.9,

@@ -101,7 +101,7 @@ TEST_F(StagedNetworkTest, OneStageIsPlainOnlineLearning) {
   Outcome plain;
   const LayerChain chain = SmallChain();
   const Stage whole = WholeChain(chain);
-  RmsProp optimizer(whole.parameters(), 1e-3);
+  RmsProp optimizer(whole.parameters(), {.learning_rate = 1e-3});
   for (const at::Tensor& input : inputs) {
     const at::Tensor output = whole.Forward({input})[0];
     plain.outputs.push_back(output.detach().clone());

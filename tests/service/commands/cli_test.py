@@ -308,6 +308,10 @@ class CommandLineTest(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("there is no model nowhere.pt", result.stderr)
 
+    def test_replay_has_the_optimizers_of_torch(self):
+        self.assertIn("--clip-update FLOAT=0 ", run("replay", "--help").stdout)
+        self.assertIn("--clip-update FLOAT=1 ", run("evaluate", "flow", "--help").stdout)
+
     def test_pretrain_refuses_bad_options_before_any_work(self):
         result = run("pretrain", "--output", str(self.folder / "w.pt"), "--width", "50")
         self.assertEqual(result.returncode, 2)

@@ -79,23 +79,37 @@ TEST(KernelsTest, EveryProcessorsGatherAndWeighMakeTheSame) {
 }
 
 TEST(KernelsTest, EveryProcessorsUpdateMakesTheSame) {
-  const std::vector<float> gradients = Random(kWidth);
-  const auto updated = [&](const Kernels& by) {
-    std::vector<float> values(kWidth, 1);
-    std::vector<float> squares(kWidth, 0.5F);
+  const std::vector<float> given = Random(5000);
+  const auto updated = [&given](const Kernels& by, int count, float clip) {
+    std::vector<float> gradients(given.begin(), given.begin() + count);
+    std::vector<float> values(count, 1);
+    std::vector<float> squares(count, 0.5F);
     by.rmsprop({.values = values.data(),
                 .gradients = gradients.data(),
                 .squares = squares.data(),
-                .count = kWidth,
+                .count = count,
                 .decay = 0.9F,
                 .fresh = 0.1F,
                 .rate = 0.01F,
                 .eps = 1e-8F,
-                .weight_decay = 0.1F});
+                .weight_decay = 0.1F,
+                .clip = clip});
+    values.insert(values.end(), squares.begin(), squares.end());
     return values;
   };
   for (const Kernels* by : OfThisMachine()) {
-    EXPECT_THAT(updated(*by), Pointwise(FloatNear(1e-6F), updated(Plain())));
+    for (const int count : {static_cast<int>(kWidth), 37, 5000}) {
+      const std::vector<float> whole = updated(Plain(), count, 0);
+      for (const float clip : {0.0F, 0.1F, 10.0F}) {
+        const std::vector<float> expected = updated(Plain(), count, clip);
+        EXPECT_THAT(updated(*by, count, clip), Pointwise(FloatNear(1e-6F), expected)) << count;
+        if (clip != 0.1F) {
+          EXPECT_THAT(expected, Pointwise(FloatNear(1e-6F), whole)) << "it clips nothing";
+        } else {
+          EXPECT_NE(expected, whole) << count;
+        }
+      }
+    }
   }
 }
 

@@ -101,8 +101,12 @@ class EvaluateTest(unittest.TestCase):
         self.assertAlmostEqual(first["forgetting"],
                                first["loss_ratio"] - first["right_after"]["loss_ratio"])  # fmt: skip
         self.assertAlmostEqual(first["initial"]["loss_ratio"], 1)  # Cold it starts at no motion.
+        self.assertEqual(len(one["staleness"]), one["stages"])
         if one["camera_rate"] == 5:
             self.assertEqual(one["dropped"], 0)
+            self.assertEqual(len(one["update_cosines"]), one["stages"])
+            for cosine in one["update_cosines"]:
+                self.assertLessEqual(abs(cosine), 1)
         else:
             self.assertGreater(one["dropped"], 0)
 

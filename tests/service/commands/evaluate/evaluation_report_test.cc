@@ -104,6 +104,37 @@ TEST(EvaluationReportTest, EachMetricHasANameOfItsOwnAndIsFoundByIt) {
   }
 }
 
+std::vector<pipeline::StageDescription> StagesOf(const std::vector<int>& staleness) {
+  std::vector<pipeline::StageDescription> stages(staleness.size());
+  for (std::size_t i = 0; i < stages.size(); ++i) stages[i].staleness = staleness[i];
+  return stages;
+}
+
+// Each schedule's mean over its seeds, and how late its gradients are.
+TEST(EvaluationReportTest, TellsHowFarTheUpdatesOfAStageAgree) {
+  Made made = MadeEvaluation(std::nullopt);
+  EXPECT_THAT(EvaluationTables(made.evaluation), Not(HasSubstr("cosine")));
+  for (FlowEvaluation::Run& run : made.evaluation.runs) {
+    const double of_seed = run.name.seed == 1 ? 0.1 : 0.2;
+    run.result.update_cosines = {of_seed};
+    run.result.stages = StagesOf({0});
+    if (run.name.schedule == "sequential") continue;
+    run.result.update_cosines = {of_seed, std::nullopt, -0.5};
+    run.result.stages = StagesOf({2, 1, 0});
+  }
+  const std::string tables = EvaluationTables(made.evaluation);
+  const std::string table = tables.substr(tables.find("By stage: mean cosine"));
+  EXPECT_THAT(table, HasSubstr("stage 3"));
+  EXPECT_THAT(table, HasSubstr("0.150 ±0.071, 0"));
+  EXPECT_THAT(table, HasSubstr("0.150 ±0.071, 2"));
+  EXPECT_THAT(table, HasSubstr("-, 1"));
+  EXPECT_THAT(table, HasSubstr("-0.500 ±0.000, 0"));
+  const json runs =
+      json::parse(EvaluationJson(made.options, made.evaluation, "evaluate")).at("runs");
+  EXPECT_EQ(runs.at(2).at("update_cosines"), json({0.1, nullptr, -0.5}));
+  EXPECT_EQ(runs.at(2).at("staleness"), json({2, 1, 0}));
+}
+
 TEST(EvaluationReportTest, WhatIsNotKnownIsNothing) {
   const StreamScores nothing;
   EXPECT_EQ(EvaluationMetricNamed("loss_ratio").of(nothing), std::nullopt);
