@@ -88,18 +88,15 @@ class WorkerThreads final : public Devices {
       changed_.Await([&] { return stopped_ || Ready(work); });
       if (stopped_) return;
       const bool ends = work.what == Work::What::kEnd;
-      if (!ends && !Perform(device, work)) return Stop();
+      if (!ends) {
+        if (options_.before && !options_.before(device, work)) return Stop();
+        if (work.what == Work::What::kRun && !options_.run(device, work)) return Stop();
+        if (options_.after && !options_.after(device, work)) return Stop();
+      }
       CompleteWork(work, options_.plan.devices[device], progress_);
       changed_.Notify();
       if (ends) return;
     }
-  }
-
-  // Runs or skips the work, between the calls of the options. False: one of them failed.
-  bool Perform(std::size_t device, const Work& work) const {
-    if (options_.before && !options_.before(device, work)) return false;
-    if (work.what == Work::What::kRun && !options_.run(device, work)) return false;
-    return !options_.after || options_.after(device, work);
   }
 
   [[nodiscard]] bool Ready(const Work& work) const {

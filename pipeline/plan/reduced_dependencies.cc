@@ -31,7 +31,7 @@ class Unrolled {
         dependencies_(dependencies),
         redundant_(dependencies),
         progress_(plan),
-        periods_(2 * SteadyPeriod()),
+        periods_(2 * FirstSteadyPeriod()),
         clocks_(kOperationKinds * (plan.stages.size() + 1)) {
     for (const PlanCursor& at : CursorsOf(plan)) readers_.push_back({at, Clock(clocks_.size())});
   }
@@ -59,7 +59,7 @@ class Unrolled {
   }
 
   // From this period on, every period is like the one before it.
-  [[nodiscard]] std::int64_t SteadyPeriod() const {
+  [[nodiscard]] std::int64_t FirstSteadyPeriod() const {
     std::int64_t furthest = 0;
     for (std::size_t device = 0; device + 1 < dependencies_.size(); ++device) {
       for (const auto& of_operation : dependencies_[device]) {

@@ -3,7 +3,7 @@
 # time may return $exit_incomplete. Sourced by tools/check.
 
 # shellcheck disable=SC2034  # tools/check uses it.
-steps=(format spelling words layers types protos scripts dockerfile kubernetes prometheus slow chaos hostile tsan fuzz clang asan tidy)
+steps=(format spelling words layers types protos scripts dockerfile kubernetes prometheus quick slow chaos hostile tsan fuzz clang asan tidy)
 exit_incomplete=75
 
 venv_bin=$root/.deps/venv/bin
@@ -88,6 +88,8 @@ step_prometheus() {
 }
 
 # The tests that the gate's `make test` leaves out.
+step_quick() { make test TESTS=quick; }
+
 step_slow() {
   tools/build release --tests
   tools/run-tests release --all --second-try -L '^slow$'
