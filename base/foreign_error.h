@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
+
 namespace millrace::pipeline {
 
 /// The line of `message` that names the error. TorchScript puts it after a traceback.
@@ -13,6 +15,14 @@ namespace millrace::pipeline {
     message.remove_prefix(cause + kCause.size());
   }
   return std::string(message.substr(0, message.find('\n')));
+}
+
+/// For ExceptionToStatus(): what becomes of an exception of LibTorch.
+[[nodiscard]] inline absl::Status InternalCause(std::string_view message) {
+  return absl::InternalError(CauseLine(message));
+}
+[[nodiscard]] inline absl::Status InvalidCause(std::string_view message) {
+  return absl::InvalidArgumentError(CauseLine(message));
 }
 
 }  // namespace millrace::pipeline

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/check.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/mutex.h"
 #include "base/plural.h"
@@ -355,11 +356,7 @@ class FlowEvaluating {
   }
 
   absl::StatusOr<FlowEvaluation::Run> Guarded(const PlannedRun& planned) {
-    try {
-      return RunOne(planned);
-    } catch (const std::exception& e) {
-      return absl::InternalError(CauseLine(e.what()));
-    }
+    return ExceptionToStatus([&] { return RunOne(planned); }, InternalCause);
   }
 
   absl::StatusOr<FlowEvaluation::Run> RunOne(const PlannedRun& planned) {

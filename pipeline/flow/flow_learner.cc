@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/mutex.h"
 #include "base/status.h"
@@ -99,11 +100,11 @@ class FlowLearner final : public Learner {
 
   absl::StatusOr<ModelPrediction> Predict(const Sample& pictures) override {
     MILLRACE_RETURN_IF_ERROR(CheckPictures(pictures));
-    try {
-      return inference_->Predict(pictures, run_->network());
-    } catch (const std::exception& e) {
-      return absl::InternalError(CauseLine(e.what()));
-    }
+    return ExceptionToStatus(
+        [&]() -> absl::StatusOr<ModelPrediction> {
+          return inference_->Predict(pictures, run_->network());
+        },
+        InternalCause);
   }
 
   void LearnFromEvery(int n) override ABSL_LOCKS_EXCLUDED(mu_) {

@@ -1,8 +1,8 @@
 #include "pipeline/labels/label_learner.h"
 
-#include <exception>
 #include <utility>
 
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/labels/label_costs.h"
@@ -15,20 +15,22 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeLabelLearner(const LearnerOptions& 
                                                           const LabelTaskOptions& task,
                                                           OnPrediction on_prediction,
                                                           const LearnerHooks& hooks) {
-  try {
-    MILLRACE_ASSIGN_OR_RETURN(const NetworkProfile costs,
-                              MeasureLabelNetwork(options, task, {.stop = hooks.stop}));
-    LearnerOptions cut = options;
-    if (cut.cuts.empty()) {
-      MILLRACE_ASSIGN_OR_RETURN(cut.cuts, BestCuts({.layers = costs.layers, .stages = cut.stages}));
-    }
-    MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<StagedLabelLearner> learner,
-                              StagedLabelLearner::Make(cut, task, std::move(on_prediction), hooks));
-    MILLRACE_RETURN_IF_ERROR(learner->DescribeBy(costs.layers));
-    return learner;
-  } catch (const std::exception& e) {
-    return absl::InternalError(CauseLine(e.what()));
-  }
+  return ExceptionToStatus(
+      [&]() -> absl::StatusOr<std::unique_ptr<Learner>> {
+        MILLRACE_ASSIGN_OR_RETURN(const NetworkProfile costs,
+                                  MeasureLabelNetwork(options, task, {.stop = hooks.stop}));
+        LearnerOptions cut = options;
+        if (cut.cuts.empty()) {
+          MILLRACE_ASSIGN_OR_RETURN(cut.cuts,
+                                    BestCuts({.layers = costs.layers, .stages = cut.stages}));
+        }
+        MILLRACE_ASSIGN_OR_RETURN(
+            std::unique_ptr<StagedLabelLearner> learner,
+            StagedLabelLearner::Make(cut, task, std::move(on_prediction), hooks));
+        MILLRACE_RETURN_IF_ERROR(learner->DescribeBy(costs.layers));
+        return learner;
+      },
+      InternalCause);
 }
 
 }  // namespace millrace::pipeline

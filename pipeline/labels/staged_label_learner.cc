@@ -1,13 +1,13 @@
 #include "pipeline/labels/staged_label_learner.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include <ATen/Parallel.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/labels/label_networks.h"
@@ -68,22 +68,23 @@ absl::StatusOr<std::unique_ptr<StagedLabelLearner>> StagedLabelLearner::Make(
     const LearnerHooks& hooks, LabelCopies copies) {
   MILLRACE_RETURN_IF_ERROR(CheckOptions(options, task));
   at::set_num_threads(options.threads_per_stage);
-  try {
-    Networks networks;
-    MILLRACE_ASSIGN_OR_RETURN(NetworkWithState learning,
-                              OpenLabelNetwork(options, task, hooks.stop));
-    MILLRACE_ASSIGN_OR_RETURN(NetworkWithState copied, OpenLabelNetwork(options, task, hooks.stop));
-    networks.learning = std::move(learning.chain);
-    networks.copied = std::move(copied.chain);
-    MILLRACE_ASSIGN_OR_RETURN(networks.cuts,
-                              CutsOf(options, static_cast<int>(networks.learning.layers.size())));
-    std::unique_ptr<StagedLabelLearner> learner(
-        new StagedLabelLearner(options, task, hooks, std::move(copies), std::move(networks)));
-    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(on_prediction)));
-    return learner;
-  } catch (const std::exception& e) {
-    return absl::InternalError(CauseLine(e.what()));
-  }
+  return ExceptionToStatus(
+      [&]() -> absl::StatusOr<std::unique_ptr<StagedLabelLearner>> {
+        Networks networks;
+        MILLRACE_ASSIGN_OR_RETURN(NetworkWithState learning,
+                                  OpenLabelNetwork(options, task, hooks.stop));
+        MILLRACE_ASSIGN_OR_RETURN(NetworkWithState copied,
+                                  OpenLabelNetwork(options, task, hooks.stop));
+        networks.learning = std::move(learning.chain);
+        networks.copied = std::move(copied.chain);
+        MILLRACE_ASSIGN_OR_RETURN(
+            networks.cuts, CutsOf(options, static_cast<int>(networks.learning.layers.size())));
+        std::unique_ptr<StagedLabelLearner> learner(
+            new StagedLabelLearner(options, task, hooks, std::move(copies), std::move(networks)));
+        MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(on_prediction)));
+        return learner;
+      },
+      InternalCause);
 }
 
 StagedLabelLearner::StagedLabelLearner(const LearnerOptions& options, const LabelTaskOptions& task,
@@ -272,14 +273,14 @@ absl::StatusOr<ModelPrediction> StagedLabelLearner::PredictSample(std::span<cons
   ModelPrediction made{
       .sample = -1, .width = options_.width, .height = options_.height, .flow = nullptr};
   std::vector<float> outputs;
-  try {
-    newest_.Ask(run_->network(), [&](std::int64_t updates) {
-      outputs = std::move(copied_.Outputs(values).front());
-      made.updates = updates;
-    });
-  } catch (const std::exception& e) {
-    return absl::InternalError(CauseLine(e.what()));
-  }
+  MILLRACE_RETURN_IF_ERROR(ExceptionToStatus(
+      [&] {
+        newest_.Ask(run_->network(), [&](std::int64_t updates) {
+          outputs = std::move(copied_.Outputs(values).front());
+          made.updates = updates;
+        });
+      },
+      InternalCause));
   SetOutputs(std::move(outputs), task_.task, made);
   return made;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <string>
 #include <thread>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/device/device_memory.h"
@@ -100,11 +100,7 @@ class CopiesContender final : public BenchContender {
   // The top function of a thread.
   static absl::StatusOr<BenchTurn> TakeCaught(BenchContender& copy,
                                               const std::vector<at::Tensor>& samples, int count) {
-    try {
-      return copy.Take(samples, count);
-    } catch (const std::exception& error) {
-      return absl::InternalError(CauseLine(error.what()));
-    }
+    return ExceptionToStatus([&] { return copy.Take(samples, count); }, InternalCause);
   }
 
   const std::vector<std::unique_ptr<BenchContender>> copies_;

@@ -10,6 +10,7 @@
 #include <ATen/ops/empty.h>
 
 #include "base/atomic_file.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/labels/target_loss.h"
@@ -134,15 +135,15 @@ absl::StatusOr<ReplaySummary> Replay(const ReplayOptions& options) {
   MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
   at::set_num_threads(options.threads_per_stage);
   Replaying replaying(options, std::move(network), std::move(samples), std::move(cuts), loss);
-  try {
-    MILLRACE_RETURN_IF_ERROR(replaying.Try());
-    MILLRACE_ASSIGN_OR_RETURN(const Phases phases, replaying.Plans());
-    MILLRACE_ASSIGN_OR_RETURN(const ReplaySummary summary, replaying.Run(phases));
-    MILLRACE_RETURN_IF_ERROR(replaying.Write());
-    return summary;
-  } catch (const std::exception& e) {
-    return absl::InternalError(CauseLine(e.what()));
-  }
+  return ExceptionToStatus(
+      [&]() -> absl::StatusOr<ReplaySummary> {
+        MILLRACE_RETURN_IF_ERROR(replaying.Try());
+        MILLRACE_ASSIGN_OR_RETURN(const Phases phases, replaying.Plans());
+        MILLRACE_ASSIGN_OR_RETURN(const ReplaySummary summary, replaying.Run(phases));
+        MILLRACE_RETURN_IF_ERROR(replaying.Write());
+        return summary;
+      },
+      InternalCause);
 }
 
 }  // namespace millrace::pipeline

@@ -1,7 +1,6 @@
 #include "pipeline/preflight/memory_need.h"
 
 #include <algorithm>
-#include <exception>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -13,6 +12,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/mutex.h"
 #include "base/status.h"
@@ -224,11 +224,7 @@ template <typename Task>
 absl::StatusOr<double> SayingWhatWasThrown(
     absl::StatusOr<double> (*reckon)(const LearnerOptions&, const Task&, const std::stop_token&),
     const LearnerOptions& options, const Task& task, const std::stop_token& stop) {
-  try {
-    return reckon(options, task, stop);
-  } catch (const std::exception& e) {
-    return absl::InvalidArgumentError(CauseLine(e.what()));
-  }
+  return ExceptionToStatus([&] { return reckon(options, task, stop); }, InvalidCause);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "pipeline/preflight/try_learner.h"
 
 #include <algorithm>
-#include <exception>
 #include <functional>
 #include <string>
 #include <utility>
 
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/regular_file.h"
 #include "base/status.h"
@@ -29,12 +29,7 @@ using Problems = std::vector<LearnerProblem>;
 
 /// Adds the failure of `look` as a problem of `part`. Returns whether there was no failure.
 bool Holds(LearnerPart part, const std::function<absl::Status()>& look, Problems& problems) {
-  absl::Status status;
-  try {
-    status = look();
-  } catch (const std::exception& e) {
-    status = absl::InternalError(CauseLine(e.what()));
-  }
+  const absl::Status status = ExceptionToStatus(look, InternalCause);
   if (!status.ok()) problems.push_back({part, status});
   return status.ok();
 }

@@ -2,11 +2,11 @@
 
 #include <pthread.h>
 
-#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/checkpoint/checkpoint_facts.h"
@@ -99,13 +99,11 @@ void CheckpointWriter::Do(const Task& task) {
 }
 
 absl::Status CheckpointWriter::Write(const Checkpoint& checkpoint) {
-  try {
-    return checkpoints_.Write(checkpoint);
-  } catch (const std::exception& error) {
+  const auto failed = [&checkpoint](std::string_view what) {
     return absl::InternalError(absl::StrCat("cannot write a checkpoint after sample ",
-                                            checkpoint.network.sample, ": ",
-                                            CauseLine(error.what())));
-  }
+                                            checkpoint.network.sample, ": ", CauseLine(what)));
+  };
+  return ExceptionToStatus([&] { return checkpoints_.Write(checkpoint); }, failed);
 }
 
 // nullopt: no checkpoint remains to be written.

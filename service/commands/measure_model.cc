@@ -1,13 +1,14 @@
 #include "service/commands/measure_model.h"
 
 #include <algorithm>
-#include <exception>
 #include <functional>
 #include <iostream>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/flow/flow_profile.h"
@@ -42,15 +43,16 @@ absl::StatusOr<pipeline::NetworkProfile> Measure(const StreamConfig& stream,
     return pipeline::MeasureLabelNetwork(stream.learner, stream.labels,
                                          {.steps = kSamples, .on_step = show});
   }
-  try {
-    MILLRACE_ASSIGN_OR_RETURN(
-        pipeline::ProfiledFlow flow,
-        pipeline::ProfileFlow(stream.learner, stream.flow, kSamples, {}, show));
-    return std::move(flow.costs);
-  } catch (const std::exception& e) {
+  const auto failed = [](std::string_view what) {
     return absl::InternalError(
-        absl::StrCat("measuring the model failed: ", pipeline::CauseLine(e.what())));
-  }
+        absl::StrCat("measuring the model failed: ", pipeline::CauseLine(what)));
+  };
+  MILLRACE_ASSIGN_OR_RETURN(
+      pipeline::ProfiledFlow flow,
+      ExceptionToStatus(
+          [&] { return pipeline::ProfileFlow(stream.learner, stream.flow, kSamples, {}, show); },
+          failed));
+  return std::move(flow.costs);
 }
 
 /// The planned time between two samples; 0: as short as possible.
