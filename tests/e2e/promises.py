@@ -1,13 +1,16 @@
 """A server's promises at every moment, whatever its cameras do: answers, correct counters, bounded memory.
 
-    with Promises(server, suspects=lambda: ["sequence-random"]) as promises:  # Threads look.
+    before = busy()  # The machine's load before the test's own.
+    with Promises(server, suspects=lambda: ["sequence-random"], busy_before=before) as promises:  # Threads look.
         ...
+        promises.server_ends()  # From now on calls may be refused.
     promises.broken  # The broken promise, its time, and the suspects.
 """
 
 import collections
 import contextlib
 import dataclasses
+import http.client
 import math
 import os
 import pathlib
@@ -16,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+import grpc
 import millrace
 from millrace_testing import client, millrace_process
 from process_tree import descendants
@@ -24,12 +28,17 @@ from process_tree import descendants
 ANSWERS_WITHIN_S = 2
 # A call that has no answer by then is taken to hang.
 HANGS_AFTER_S = 60
+# The answers of a server that ends.
+_REFUSALS = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+# Of FAILED_PRECONDITION: a change of a stream whose source has ended before the server.
+_ENDED = ("the stream has ended", "the stream was stopped")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
+busy = millrace_process.busy
 
-def busy() -> float:
-    """The seconds that a second's work on an idle machine may take here and now."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+class ServerEnds(Exception):
+    """A call was refused because the server ends, as it may be."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,19 +81,23 @@ def _share_of_bytes(pid: int) -> int:
 
 
 class Promises:
-    """A context manager. `suspects()` names the possible causes of a promise that breaks now."""
+    """A context manager. `suspects()` names the possible causes of a promise that breaks now. Limits of time are
+    those of a machine as busy as `busy_before`; None: as it is at the moment of the call."""
 
     def __init__(self, server: millrace_process.Server, suspects: Callable[[], list[str]] = list,
-                 most_bytes: float = math.inf):
+                 most_bytes: float = math.inf, busy_before: float | None = None):
         self.broken: list[str] = []
-        self.more_s = 0.0  # Answers may take longer by this time: the server is kept from running.
         self.slowest_s: dict[str, float] = collections.defaultdict(float)
         self.calls: dict[str, int] = collections.defaultdict(int)
         self.audits = 0
         self.most = held(server.process.pid)
+        self._more_s = self._more_before_s = 0.0
+        self._more_ended = 0.0  # When more_s was set to less.
         self._server = server
         self._suspects = suspects
         self._most_bytes = most_bytes
+        self._busy_before = busy_before
+        self._server_ends = False
         self._too_large = False
         self._api = millrace.Client(server.grpc, timeout=HANGS_AFTER_S)
         self._stopping = threading.Event()
@@ -102,19 +115,41 @@ class Promises:
             thread.join()
         self._api.close()
 
+    @property
+    def more_s(self) -> float:
+        """Answers may take longer by this time, because the server is kept from running. It also holds for a call
+        that ends after it is set to less, if the call began before."""
+        return self._more_s
+
+    @more_s.setter
+    def more_s(self, seconds: float) -> None:
+        if seconds < self._more_s:
+            self._more_before_s, self._more_ended = self._more_s, time.monotonic()
+        self._more_s = seconds
+
+    def server_ends(self) -> None:
+        """Call it before the signal. The threads go on until a call is refused."""
+        self._server_ends = True
+
     def breaks(self, what: str) -> None:
         self.broken.append(f"{what}; there were: {', '.join(self._suspects()) or 'none'}")
 
     @contextlib.contextmanager
     def answers(self, call: str, who: str = "", within_s: float = ANSWERS_WITHIN_S) -> Iterator[None]:
-        """The block is one call, which must be answered in time. What it raises is no answer."""
+        """The block is one call, which must be answered in time. An error is no answer. Raises ServerEnds if the
+        call is refused after server_ends()."""
         begin = time.monotonic()
         problem = ""
         try:
             yield
         except millrace.MillraceError as error:
+            if self._may_fail_by(error):
+                raise ServerEnds from error
             problem = f", and then {error}"
-        took_s, limit_s = time.monotonic() - begin, within_s * busy() + self.more_s
+        took_s = time.monotonic() - begin
+        factor = busy() if self._busy_before is None else self._busy_before
+        more_s = max(self._more_s, self._more_before_s if begin < self._more_ended else 0)
+        limit_s = within_s * factor + more_s
         self.calls[call] += 1
         self.slowest_s[call] = max(self.slowest_s[call], took_s)
         if problem or took_s > limit_s:
@@ -126,9 +161,17 @@ class Promises:
             try:
                 what()
             except Exception as error:  # Whatever it is, the test must hear of it.
-                if not self._stopping.is_set():
+                if not self._stopping.is_set() and not self._may_fail_by(error):
                     self.breaks(f"{what.__name__}: {error!r}")
                 return
+
+    def _may_fail_by(self, error: Exception) -> bool:
+        """Whether a call may end so: only of a server that ends."""
+        if not self._server_ends:
+            return False
+        if isinstance(error, millrace.MillraceError):
+            return error.code in _REFUSALS or str(error).endswith(_ENDED)
+        return isinstance(error, (ServerEnds, OSError, http.client.HTTPException))
 
     def _change(self) -> None:
         door = millrace_process.test_stream("door", frames_per_second=1)

@@ -25,18 +25,29 @@ class PromisesTest(unittest.TestCase):
         self.assertEqual(watch.broken, [])
 
     def test_a_server_that_does_not_answer_breaks_one(self):
-        with Promises(self.server, lambda: ["a-lie", "another"]) as watch:
+        with Promises(self.server, lambda: ["a-lie", "another"], busy_before=1.5) as watch:
             millrace_process.wait_for("a connection", lambda: watch.calls["GetStream"])
             self.server.process.send_signal(signal.SIGSTOP)
             # Twice as long as an answer may take.
             with self.assertRaises(subprocess.TimeoutExpired):
-                self.server.process.wait(timeout=2 * promises.ANSWERS_WITHIN_S * promises.busy())
+                self.server.process.wait(timeout=2 * promises.ANSWERS_WITHIN_S * 1.5)
             self.server.process.send_signal(signal.SIGCONT)
-            self.assertRegex(self.broken(watch), r"of another stream took .* s; there were: a-lie, another")
+            # The load is that from before, whatever it is now.
+            self.assertRegex(self.broken(watch),
+                             r"of another stream took .* s, and may take 3.00 s; there were: a-lie, another")
 
     def test_memory_beyond_its_bound_breaks_one(self):
         with Promises(self.server, most_bytes=1e6) as watch:  # Of what it has, which comes and goes.
             self.assertRegex(self.broken(watch), r"it has \d+ MB of memory, and may have \d+; there were: none")
+
+    def test_a_server_that_ends_when_it_should_breaks_none(self):
+        with millrace_process.start(millrace_process.config()) as (process, _):
+            with Promises(millrace_process.stands(process)) as watch:
+                millrace_process.wait_for("calls", lambda: watch.calls["DeleteStream"] and watch.audits)
+                watch.server_ends()
+                process.terminate()
+                process.wait(millrace_process.PATIENCE_S)
+            self.assertEqual(watch.broken, [])
 
     def test_a_server_that_ends_breaks_one(self):
         with millrace_process.start(millrace_process.config()) as (process, _):
