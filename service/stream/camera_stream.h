@@ -164,8 +164,8 @@ class CameraStream {
 
   /// Opens another source with pictures of the same size, and takes its frames from then on. Frame
   /// numbers continue, and a new epoch begins. Waiting frames of the old source come first. The new
-  /// source's state is reported after it has replaced the old one. Fails as `open_source`, and with
-  /// FAILED_PRECONDITION if the stream has ended or was stopped; then nothing has changed.
+  /// source's state is reported after it has replaced the old one. Fails as `open_source`, with
+  /// FAILED_PRECONDITION if it has ended, and CANCELLED if it stops. Then nothing has changed.
   [[nodiscard]] virtual absl::Status ReplaceSource(const ingest::SourceOptions& source) = 0;
 
   /// The number of pictures in a sample: 2 for flow, 3 for the next frame, 1 with labels.

@@ -46,6 +46,7 @@ absl::Status ReplaceableSource::Replace(std::unique_ptr<ingest::Source> next, st
   {
     const MutexLock lock(mu_);
     while (changing_) changed_.wait(mu_);
+    if (stopped_) return absl::CancelledError("the stream was stopped");
     if (over_) return absl::FailedPreconditionError("the stream has ended");
     changing_ = true;
     old = sources_.back();
@@ -62,7 +63,7 @@ absl::Status ReplaceableSource::Replace(std::unique_ptr<ingest::Source> next, st
     }
   }
   next->Stop();
-  return absl::FailedPreconditionError("the stream was stopped");
+  return absl::CancelledError("the stream was stopped");
 }
 
 void ReplaceableSource::Stop() {
@@ -70,6 +71,7 @@ void ReplaceableSource::Stop() {
   {
     const MutexLock lock(mu_);
     over_ = true;
+    stopped_ = true;
     now = sources_.back();
   }
   now.source->Stop();

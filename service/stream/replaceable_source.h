@@ -37,7 +37,7 @@ class ReplaceableSource {
 
   /// Stops the source and replaces it by `next`. Waiting frames of the old source come first, then
   /// frames of the new one; its first frame has no predecessor. Takes as long as Stop().
-  /// FAILED_PRECONDITION after Pop() has returned nullopt, and after Stop().
+  /// CANCELLED after Stop(), and FAILED_PRECONDITION after Pop() has returned nullopt.
   absl::Status Replace(std::unique_ptr<ingest::Source> next, std::string uri)
       ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -99,6 +99,7 @@ class ReplaceableSource {
   std::deque<Entry> sources_ ABSL_GUARDED_BY(mu_);
   bool changing_ ABSL_GUARDED_BY(mu_) = false;
   bool over_ ABSL_GUARDED_BY(mu_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace millrace::service

@@ -30,8 +30,6 @@ ANSWERS_WITHIN_S = 2
 HANGS_AFTER_S = 60
 # The answers of a server that ends.
 _REFUSALS = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
-# Of FAILED_PRECONDITION: a change of a stream whose source has ended before the server.
-_ENDED = ("the stream has ended", "the stream was stopped")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 busy = millrace_process.busy
@@ -170,7 +168,7 @@ class Promises:
         if not self._server_ends:
             return False
         if isinstance(error, millrace.MillraceError):
-            return error.code in _REFUSALS or str(error).endswith(_ENDED)
+            return error.code in _REFUSALS
         return isinstance(error, (ServerEnds, OSError, http.client.HTTPException))
 
     def _change(self) -> None:

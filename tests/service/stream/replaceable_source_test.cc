@@ -119,7 +119,7 @@ TEST_F(ReplaceableSourceTest, EndsWithTheCurrentSourceAndTakesNoMoreThen) {
 TEST_F(ReplaceableSourceTest, OnceStoppedTakesNoMore) {
   source_.Stop();
   EXPECT_FALSE(source_.Pop());
-  EXPECT_TRUE(absl::IsFailedPrecondition(source_.Replace(Make(), "")));
+  EXPECT_TRUE(absl::IsCancelled(source_.Replace(Make(), "")));
 }
 
 // A source may take long to stop: the stream is stopped meanwhile.
@@ -141,7 +141,7 @@ TEST_F(ReplaceableSourceTest, OneThatComesAsItIsStoppedIsStoppedToo) {
           .on_state = [&next_was](ingest::SourceState state,
                                   const absl::Status& /*cause*/) { next_was.push_back(state); }},
       clock_);
-  EXPECT_TRUE(absl::IsFailedPrecondition(source.Replace(std::move(next), "rtsp://camera/2")));
+  EXPECT_TRUE(absl::IsCancelled(source.Replace(std::move(next), "rtsp://camera/2")));
   EXPECT_THAT(next_was,
               testing::ElementsAre(ingest::SourceState::kStreaming, ingest::SourceState::kStopped));
   EXPECT_EQ(source.uri(), "rtsp://camera/1");
