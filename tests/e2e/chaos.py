@@ -5,6 +5,9 @@
 A server runs several times. In each run, cameras lie and faults come in a random order. At the end it is killed, or
 told to end. promises.py checks its promises during the whole run. After each fault it must recover by itself. A run
 with a broken promise is the last one. Prints a table, and ends with 1 if a promise broke.
+
+Half of the runs have a clock that the test sets, and therefore glibc's allocator (wall_clock.py). The other half have
+the program's own allocator, and leave the clock alone.
 """
 
 import argparse
@@ -13,6 +16,7 @@ import contextlib
 import dataclasses
 import pathlib
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -22,8 +26,10 @@ import time
 import unittest
 from collections.abc import Callable
 
+from chaos_promises import ChaosPromises
 from debian_pytorch import in_pytorch
 import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from hostile_camera.crowd import Crowd
 from hostile_camera.lies import LIES
 from liars import Liars, Rounds
@@ -32,7 +38,7 @@ from millrace.v1 import prediction_service_pb2, prediction_service_pb2_grpc
 from millrace_testing import client, millrace_process
 from millrace_testing.rtsp_camera import RtspCamera
 import numpy
-from promises import HANGS_AFTER_S, Promises, busy, held
+from promises import HANGS_AFTER_S, busy, held
 import small_disk
 from wall_clock import Clock
 
@@ -48,6 +54,16 @@ RECOVERS_WITHIN_S = 15
 STOPS_FOR_S = 3
 SILENT_CLIENTS = 30
 CONNECTIONS = 2000
+# The server has more files open than that, and therefore can open no other.
+NO_DESCRIPTORS = 16
+WITHOUT_DESCRIPTORS_S = 3
+# What the configuration permits. The least of the streams that do not fit needs 6 GB.
+MEMORY_GB = 4
+TOO_LARGE = [{"input": [2048, 1536]}, {"input": [1024, 1024], "network": "ndconv"},
+             {"task": "regression", "outputs": 1, "input": [1024, 1024], "width": 4096}]
+STREAMS_TOO_LARGE = 12
+# Clients of one process share a connection otherwise.
+OWN_CONNECTION = [("grpc.use_local_subchannel_pool", 1)]
 # The client with too many connections: another one than the client that controls the server.
 CROWD_ADDRESS = "127.0.0.2"
 # So small that checkpoints come every second or so. It begins with no motion.
@@ -79,9 +95,9 @@ class Life:
 
     server: millrace_process.Server
     api: millrace.Client
-    promises: Promises
+    promises: ChaosPromises
     camera: RtspCamera
-    clock: Clock
+    clock: Clock | None  # None: the server sees the machine's.
     disk: pathlib.Path | None  # Of its checkpoints, if it is one that can be filled.
 
     def metrics(self) -> dict[str, float]:
@@ -90,6 +106,32 @@ class Life:
     def wait_until_more(self, metric: str, by: float = 1) -> None:
         before = self.metrics()[metric]
         millrace_process.wait_for(f"{metric} to rise by {by}", lambda: self.metrics()[metric] >= before + by)
+
+    def wait_until_both_predict(self) -> None:
+        before = {name: self.api.stream(name).frames.predicted for name in ("good", "street")}
+        for name, predicted in before.items():
+            millrace_process.wait_for(f"{name} to predict", lambda name=name, predicted=predicted: self.api.stream(
+                name).frames.predicted > predicted)
+
+    def serves_a_new_client(self) -> bool:
+        with grpc.insecure_channel(self.server.grpc, OWN_CONNECTION) as channel:
+            try:
+                answer = health_pb2_grpc.HealthStub(channel).Check(
+                    health_pb2.HealthCheckRequest(), timeout=HANGS_AFTER_S)
+            except grpc.RpcError:
+                return False
+            return answer.status == health_pb2.HealthCheckResponse.SERVING
+
+    def must_refuse(self, because: str, **stream) -> None:
+        """Asks for a stream for which the server lacks resources."""
+        with self.promises.answers("the refusal of CreateStream"):
+            try:
+                self.api.create_stream(millrace_process.test_stream("refused", **stream), timeout=HANGS_AFTER_S)
+            except millrace.ResourceExhausted as error:
+                if because not in error.message:
+                    raise
+                return
+        raise AssertionError(f"a stream is added that must be refused: {stream}")
 
     def ports(self) -> list[str]:
         return [url.removesuffix("/metrics").rpartition(":")[2]
@@ -120,13 +162,12 @@ def camera_frozen(life: Life) -> None:
 
 def silent_clients(life: Life) -> None:
     """They subscribe, each by a connection of its own, and take nothing until they are let go."""
-    own = [("grpc.use_local_subchannel_pool", 1)]
     with contextlib.ExitStack() as stack:
         request = prediction_service_pb2.SubscribeRequest(stream="street")
         before = life.metrics()["millrace_service_subscribers_cut_off_total"]
         calls = []
         for _ in range(SILENT_CLIENTS):
-            channel = stack.enter_context(grpc.insecure_channel(life.server.grpc, own))
+            channel = stack.enter_context(grpc.insecure_channel(life.server.grpc, OWN_CONNECTION))
             calls.append(prediction_service_pb2_grpc.PredictionServiceStub(channel).Subscribe(request))
         millrace_process.wait_for("the silent to be let go", lambda: life.metrics()[
             "millrace_service_subscribers_cut_off_total"] >= before + SILENT_CLIENTS)
@@ -148,12 +189,39 @@ def many_connections(life: Life) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLD_CONNECTIONS, str(CONNECTIONS), CROWD_ADDRESS, *life.ports()],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         holder.stdout.readline()
-        with life.promises.answers("a new client", "of GetStream"):
-            with millrace.Client(life.server.grpc, timeout=HANGS_AFTER_S) as other:
-                other.stream("good")
+        with life.promises.answers("a new client", "of gRPC"):
+            if not life.serves_a_new_client():
+                raise AssertionError("a new client is not served")
         with life.promises.answers("a probe", "of /healthz"):
             client.get(life.server.metrics.replace("/metrics", "/healthz"))
         holder.stdin.close()
+
+
+def no_descriptors(life: Life) -> None:
+    """For some seconds the server can open no file and accept no connection.
+
+    Old connections are answered as promptly as ever, and both true streams predict. A new stream is refused. Until
+    there are descriptors again, the promises of other new streams, of changes, and of new connections are held off:
+    scrapes and probes have no answer meanwhile. No time is added to a limit.
+    """
+    pid = life.server.process.pid
+    with life.promises.held_off():
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (NO_DESCRIPTORS, hard))
+        try:
+            end = time.monotonic() + WITHOUT_DESCRIPTORS_S
+            while time.monotonic() < end:
+                life.must_refuse("Too many open files")
+                life.wait_until_both_predict()
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def streams_too_large(life: Life) -> None:
+    """Each is refused, while both true streams go on, and takes no memory: see the limit of all memory."""
+    for number in range(STREAMS_TOO_LARGE):
+        life.must_refuse("of memory are needed", model=TOO_LARGE[number % len(TOO_LARGE)])
+        life.wait_until_both_predict()
 
 
 def large_requests(life: Life) -> None:
@@ -172,6 +240,8 @@ def large_requests(life: Life) -> None:
 
 
 def clock_set(life: Life) -> None:
+    if life.clock is None:
+        raise unittest.SkipTest("the machine's clock")
     for seconds in (3600, -3600, 0):
         life.clock.step_to(seconds)
         life.wait_until_more("millrace_service_frames_predicted_total", 20)
@@ -201,6 +271,8 @@ FAULTS: dict[str, Callable[[Life], None]] = {
     f"{SILENT_CLIENTS} clients stop reading": silent_clients,
     f"the server is stopped for {STOPS_FOR_S} s": server_stopped,
     f"{CONNECTIONS} connections": many_connections,
+    f"no descriptors for {WITHOUT_DESCRIPTORS_S} s": no_descriptors,
+    f"{STREAMS_TOO_LARGE} streams that do not fit in memory": streams_too_large,
     "16 requests of 24 MB": large_requests,
     "the clock is set by an hour": clock_set,
     "the disk is full": disk_full,
@@ -269,7 +341,7 @@ class Chaos:
             "street", frames_per_second=100, model={"input": [64, 64], "network": str(self._network)},
             checkpoints={"folder": str(self._disk or self._folder), "every": 100})
         good = {"name": "good", "source": {"uri": camera.url, "queue": 64}}
-        return millrace_process.config(streams=[street, good], budget={"cores": 1000})
+        return millrace_process.config(streams=[street, good], budget={"cores": 1000, "memory_gb": MEMORY_GB})
 
     def _complete(self) -> int:
         """Frames behind the newest complete checkpoint."""
@@ -285,21 +357,24 @@ class Chaos:
     def _live(self, end: float, rounds: Rounds, camera: RtspCamera) -> None:
         """One life: all faults once, as far as there is time."""
         complete = self._complete()
+        # Each with both ends: every other life is killed.
+        clock = self._clock if self._lives % 4 in (1, 2) else None
         begin = time.monotonic()
-        with self._clock, millrace_process.start(self._configuration(camera)) as (process, _):
+        with clock or contextlib.nullcontext(), millrace_process.start(self._configuration(camera)) as (process, _):
             server = millrace_process.stands(process)
             self.table.add("a start", back_s=time.monotonic() - begin)
             if client.resumed_after("".join(server.output)) < complete:
                 self._break(["it does not go on from its newest checkpoint"], server)
-            self._suffer(server, end, rounds, camera)
+            self._suffer(server, end, rounds, camera, clock)
             self._end(server)
 
-    def _suffer(self, server: millrace_process.Server, end: float, rounds: Rounds, camera: RtspCamera) -> None:
+    def _suffer(self, server: millrace_process.Server, end: float, rounds: Rounds, camera: RtspCamera,
+                clock: Clock | None) -> None:
         before = held(server.process.pid)
         liars = Liars(AT_ONCE, server, rounds, LISTEN_S)
-        with millrace.Client(server.grpc, timeout=HANGS_AFTER_S) as api, Promises(
+        with millrace.Client(server.grpc, timeout=HANGS_AFTER_S) as api, ChaosPromises(
                 server, liars.lies, before.bytes + MOST_MORE_BYTES) as promises:
-            life = Life(server, api, promises, camera, self._clock, self._disk)
+            life = Life(server, api, promises, camera, clock, self._disk)
             liars.start(promises)
             for what in self._random.sample(list(FAULTS), len(FAULTS)):
                 if time.monotonic() < end and not promises.broken and server.process.poll() is None:
@@ -310,6 +385,9 @@ class Chaos:
             elif promises.most.threads > before.threads + MOST_MORE_THREADS:
                 promises.breaks(f"it has {promises.most.threads} threads, {before.threads} at first")
             broken = list(promises.broken)
+            most = promises.most
+        allocator = "its own allocator" if clock is None else "glibc's allocator, and a clock that is set"
+        self.table.add(f"a life with {allocator}", megabytes=most.bytes / 1e6, threads=most.threads, files=most.files)
         self._break(broken, server)
 
     def _do(self, what: str, life: Life) -> None:
@@ -335,12 +413,10 @@ class Chaos:
 
     @staticmethod
     def _back_at_work(life: Life) -> float:
-        """Waits until every stream that can learns, and the server says that it is well. Returns how long."""
+        """Waits until both true streams predict, and the server says that it is well. Returns how long."""
         begin = time.monotonic()
-        first = {name: life.api.stream(name).frames.predicted for name in ("good", "street")}
-        for name, predicted in first.items():
-            millrace_process.wait_for(f"{name} to predict", lambda name=name, predicted=predicted: life.api.stream(
-                name).frames.predicted > predicted)
+        life.wait_until_both_predict()
+        millrace_process.wait_for("a new client to be served", life.serves_a_new_client)
         millrace_process.wait_for("/healthz to say so", lambda: client.get(
             life.server.metrics.replace("/metrics", "/healthz"))[0] == 200)
         back_s = time.monotonic() - begin
