@@ -8,7 +8,7 @@ help:
 	@echo "make run     build and serve the sample video as a camera; ARGS=\"--frames 500\" stops by itself"
 	@echo "make test    build and run all tests; TESTS=quick leaves out those that take minutes,"
 	@echo "               TESTS=all also runs tests that passed before with the same inputs"
-	@echo "make check   format, spelling, lint, sanitizers, clang-tidy"
+	@echo "make check   format, spelling, lint, all tests, sanitizers, clang-tidy"
 	@echo "make build   build everything that make run needs, and no more"
 	@echo "make install PREFIX=/usr/local   build it, and put it there with the libraries that it needs"
 	@echo "make bench   build and run the benchmarks: their figures land in build/release/benchmarks"

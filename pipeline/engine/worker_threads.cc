@@ -2,6 +2,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -80,23 +81,27 @@ class WorkerThreads final : public Devices {
 
   void DoWork(std::size_t device) {
     if (!options_.start(device)) return Stop();
-    WorkQueue& queue = queues_[device];
-    for (;;) {
-      changed_.Await([&] { return stopped_ || !queue.empty(); });
-      if (stopped_) return;
-      const Work work = queue.Take();
-      changed_.Await([&] { return stopped_ || Ready(work); });
-      if (stopped_) return;
-      const bool ends = work.what == Work::What::kEnd;
-      if (!ends) {
-        if (options_.before && !options_.before(device, work)) return Stop();
-        if (work.what == Work::What::kRun && !options_.run(device, work)) return Stop();
-        if (options_.after && !options_.after(device, work)) return Stop();
-      }
-      CompleteWork(work, options_.plan.devices[device], progress_);
+    while (const std::optional<Work> work = NextReady(queues_[device])) {
+      const bool runs = work->what == Work::What::kRun;
+      const bool ends = work->what == Work::What::kEnd;
+      const bool done = ends || ((!options_.before || options_.before(device, *work)) &&
+                                 (!runs || options_.run(device, *work)) &&
+                                 (!options_.after || options_.after(device, *work)));
+      if (!done) return Stop();
+      CompleteWork(*work, options_.plan.devices[device], progress_);
       changed_.Notify();
       if (ends) return;
     }
+  }
+
+  // Waits for the next work of the queue, and for its dependencies. nullopt: stopped.
+  std::optional<Work> NextReady(WorkQueue& queue) {
+    changed_.Await([&] { return stopped_ || !queue.empty(); });
+    if (stopped_) return std::nullopt;
+    const Work work = queue.Take();
+    changed_.Await([&] { return stopped_ || Ready(work); });
+    if (stopped_) return std::nullopt;
+    return work;
   }
 
   [[nodiscard]] bool Ready(const Work& work) const {

@@ -160,7 +160,7 @@ class Learner {
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
 
   /// The mean cosine between consecutive updates of each stage, first stage first. nullopt for a
-  /// stage on a GPU, or without two updates. Empty unless OptimizerOptions::measures_cosine.
+  /// stage on a GPU, or without two updates. Empty for labels, and without measures_cosine.
   /// REQUIRES: no sample is under way, as after Drain().
   [[nodiscard]] virtual std::vector<std::optional<double>> update_cosines() const { return {}; }
 

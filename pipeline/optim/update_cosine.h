@@ -27,7 +27,7 @@ class UpdateCosine {
 
  private:
   std::vector<at::Tensor> values_;
-  std::vector<at::Tensor> before_;  // The values before the update, then the update.
+  std::vector<at::Tensor> before_;  // The values before the update, then its negative.
   std::vector<at::Tensor> last_;    // The update before.
   double last_square_ = 0;          // Of its norm.
   double sum_ = 0;

@@ -130,8 +130,9 @@ class Life:
             except millrace.ResourceExhausted as error:
                 if because not in error.message:
                     raise
-                return
-        raise AssertionError(f"a stream is added that must be refused: {stream}")
+            else:
+                self.api.delete_stream("refused", timeout=HANGS_AFTER_S)
+                self.promises.breaks(f"a stream is added that must be refused with '{because}': {stream}")
 
     def ports(self) -> list[str]:
         return [url.removesuffix("/metrics").rpartition(":")[2]
@@ -189,10 +190,10 @@ def many_connections(life: Life) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLD_CONNECTIONS, str(CONNECTIONS), CROWD_ADDRESS, *life.ports()],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         holder.stdout.readline()
-        with life.promises.answers("a new client", "of gRPC"):
+        with life.promises.answers("a new client", "gRPC"):
             if not life.serves_a_new_client():
                 raise AssertionError("a new client is not served")
-        with life.promises.answers("a probe", "of /healthz"):
+        with life.promises.answers("a probe", "/healthz"):
             client.get(life.server.metrics.replace("/metrics", "/healthz"))
         holder.stdin.close()
 
@@ -376,10 +377,12 @@ class Chaos:
                 server, liars.lies, before.bytes + MOST_MORE_BYTES) as promises:
             life = Life(server, api, promises, camera, clock, self._disk)
             liars.start(promises)
-            for what in self._random.sample(list(FAULTS), len(FAULTS)):
-                if time.monotonic() < end and not promises.broken and server.process.poll() is None:
-                    self._do(what, life)
-            liars.stop()
+            try:
+                for what in self._random.sample(list(FAULTS), len(FAULTS)):
+                    if time.monotonic() < end and not promises.broken and server.process.poll() is None:
+                        self._do(what, life)
+            finally:
+                liars.stop()
             if server.process.poll() is not None:
                 promises.breaks(f"the server ended by itself with {server.process.returncode}")
             elif promises.most.threads > before.threads + MOST_MORE_THREADS:

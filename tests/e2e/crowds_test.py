@@ -4,6 +4,7 @@ answer others. If the process cannot accept, it says so, and accepts again as so
 import contextlib
 import itertools
 import json
+import os
 import re
 import resource
 import socket
@@ -23,8 +24,8 @@ IDLE = 10_000
 CLIENTS = 20
 # What a client of gRPC says first: it has a connection then, on which no call comes.
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-# The limit of an answer to another client, on an idle machine.
-PROMPT_S = 2
+# The limit of an answer to another client, on an idle machine. A sanitizer makes it longer, as that of a stop.
+PROMPT_S = 2 * float(os.environ.get("MILLRACE_STOP_LIMIT_S", "3")) / 3
 # A crowd's own connection waits for its turn.
 JOINS_WITHIN_S = 20
 

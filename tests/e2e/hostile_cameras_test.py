@@ -156,15 +156,17 @@ class Run:
         self.before, transitions = held(server.process.pid), self._transitions()
         with Promises(server, liars.lies, self.before.bytes + MOST_MORE_BYTES, self._busy) as self.promises:
             liars.start(self.promises)
-            end = time.monotonic() + seconds
-            while time.monotonic() < end and not self.promises.broken and server.process.poll() is None:
-                time.sleep(0.05)
-            if server.process.poll() is not None:
-                self.promises.breaks(f"the server ended by itself with {server.process.returncode}")
-            elif self._transitions() != transitions:
-                self.promises.breaks("the good camera stalled")
-            self._end()
-            liars.stop()
+            try:
+                end = time.monotonic() + seconds
+                while time.monotonic() < end and not self.promises.broken and server.process.poll() is None:
+                    time.sleep(0.05)
+                if server.process.poll() is not None:
+                    self.promises.breaks(f"the server ended by itself with {server.process.returncode}")
+                elif self._transitions() != transitions:
+                    self.promises.breaks("the good camera stalled")
+                self._end()
+            finally:
+                liars.stop()
 
     def _end(self) -> None:
         """While they all lie."""

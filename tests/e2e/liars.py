@@ -64,8 +64,12 @@ class Rounds:
         with self._lock:
             self._again.append((lie, crowd))
 
+    def heard(self, lie: str) -> None:
+        with self._lock:
+            self._unheard_s[lie] = 0
+
     def unheard_for(self, lie: str, more_s: float) -> float:
-        """The seconds that the lie has waited in vain for a session, in all of the server's runs."""
+        """The seconds that the lie has waited for a session since the last one, in all of the server's runs."""
         with self._lock:
             self._unheard_s[lie] += more_s
             return self._unheard_s[lie]
@@ -146,6 +150,7 @@ class Liar:
             if time.monotonic() - begin > patience_s:
                 self._promises.breaks(f"no session came to hear {lie} in {millrace_process.PATIENCE_S:.0f} s")
         if crowd.told(lie) > before:
+            self._rounds.heard(lie)
             return True
         self._rounds.unheard_for(lie, time.monotonic() - begin)
         return False

@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # -R NAME, at the end of a command, in quotation marks or in backticks.
-NAMED = re.compile(r"-R (?:'([^']+)'|([^\s`'\]]+))")
+NAMED = re.compile(r"(?:`|run-tests [^`\n]*?)-R (?:['\"]([^'\"]+)['\"]|([^\s`'\"\]]+))")
 # They stand for any name.
 PLACEHOLDERS = ("NAME", "FOLDER", "REGEX")
 GTEST = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
@@ -40,6 +40,11 @@ def names_of_tests() -> set[str]:
     return names
 
 
+def pages() -> list[pathlib.Path]:
+    folders = ("docs", "tests", "tools", "deploy", "samples", "clients")
+    return [*ROOT.glob("*.md"), *(page for folder in folders for page in (ROOT / folder).rglob("*.md"))]
+
+
 def named_in(page: pathlib.Path) -> list[str]:
     return [name for match in NAMED.findall(page.read_text()) if (name := "".join(match)) not in PLACEHOLDERS]
 
@@ -64,7 +69,7 @@ millrace_add_fuzzer(config millrace::service_config)
     def test_every_test_that_is_named_exists(self):
         names = names_of_tests()
         self.assertGreater(len(names), 1000)
-        named = [(page, name) for page in sorted((ROOT / "docs").rglob("*.md")) for name in named_in(page)]
+        named = [(page, name) for page in sorted(pages()) for name in named_in(page)]
         self.assertGreater(len(named), 50)
         missing = [f"{page.relative_to(ROOT)}: no test has the name {name}" for page, name in named
                    if not any(re.search(name, each) for each in names)]

@@ -87,9 +87,9 @@ step_prometheus() {
   "$promtool" check config deploy/prometheus/prometheus.yml
 }
 
-# The tests that the gate's `make test` leaves out.
-step_quick() { make test TESTS=quick; }
+step_quick() { test_with release; }
 
+# The tests that the gate's `make test` leaves out.
 step_slow() {
   tools/build release --tests
   tools/run-tests release --all --second-try -L '^slow$'
@@ -100,7 +100,7 @@ step_chaos() { tools/chaos 10; }
 # Longer than in `make test`: each lie several times, each time beside others.
 step_hostile() {
   tools/build release --tests millrace millrace_rtsp_camera millrace_python_client
-  MILLRACE_HOSTILE_MINUTES=30 tools/run-tests release -R '^e2e[.]hostile_cameras$'
+  MILLRACE_HOSTILE_MINUTES=30 tools/run-tests release --second-try -R '^e2e[.]hostile_cameras$'
 }
 
 # Within a budget the first failure ends a step, so that the failure is not lost when the time runs out.

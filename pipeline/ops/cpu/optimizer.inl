@@ -62,7 +62,7 @@ MILLRACE_INLINE Division<T> AdvanceSquares(const RmsPropStep<T>& by, std::int64_
 // Puts the updates in place of the gradients. Returns the mean of their squares.
 template <typename T>
 double MakeUpdates(const RmsPropStep<T>& by) {
-  constexpr std::int64_t kBlock = 4096;  // Short sums, in which a float loses nothing.
+  constexpr std::int64_t kBlock = 4096;  // Short sums, in which a float loses little.
   double sum = 0;
   for (std::int64_t block = 0; block < by.count; block += kBlock) {
     const std::int64_t end = by.count - block < kBlock ? by.count : block + kBlock;

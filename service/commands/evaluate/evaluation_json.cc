@@ -31,7 +31,7 @@ json OptimizerJson(const pipeline::OptimizerOptions& optimizer) {
           {"pipemare_steps", optimizer.pipemare_steps}};
 }
 
-// By stage; null for a stage without two updates.
+// By stage; null for a stage without two updates, and on a GPU.
 json CosinesJson(const pipeline::FlowRunResult& result) {
   json cosines = json::array();
   for (const std::optional<double>& cosine : result.update_cosines) {

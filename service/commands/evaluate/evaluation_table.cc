@@ -192,12 +192,14 @@ std::string RetentionTable(const std::vector<EvaluationGroup>& groups) {
       table.Text(), "\n");
 }
 
-// "0.18" or "0.18 ±0.02": the mean of the runs' cosines of a stage; "-" if none has one.
+// "0.180" or "0.180 ±0.020": the mean of the runs' cosines of a stage; "-" if none has one.
 std::string CosineText(const EvaluationGroup& group, std::size_t stage) {
   std::vector<double> cosines;
   for (const FlowEvaluation::Run* run : group.runs) {
     const auto& of_stages = run->result.update_cosines;
-    if (stage < of_stages.size() && of_stages[stage]) cosines.push_back(*of_stages[stage]);
+    if (stage >= of_stages.size()) continue;
+    const std::optional<double>& cosine = of_stages[stage];
+    if (cosine) cosines.push_back(*cosine);
   }
   return SpreadText(cosines);
 }

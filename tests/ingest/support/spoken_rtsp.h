@@ -1,10 +1,12 @@
 // RTSP by hand, for cameras with invalid answers.
 #pragma once
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -82,6 +84,8 @@ class SpokenCamera {
   }
   /// Packets, to all clients.
   [[nodiscard]] std::int64_t sent() const { return sent_; }
+  /// Whether a client has taken nothing for half a second, and the connection was full.
+  [[nodiscard]] bool was_blocked() const { return was_blocked_; }
 
  private:
   void Serve() {
@@ -104,10 +108,25 @@ class SpokenCamera {
     std::string text = Answer(request, "200 OK", more) + (describes ? description_ : "");
     const bool plays = request.starts_with("PLAY");
     for (std::int64_t number = 0; !text.empty() && !ending_; ++number) {
-      if (send(client, text.data(), text.size(), MSG_NOSIGNAL) < 0) return;
+      if (!Send(client, text)) return;
       if (number > 0) ++sent_;
       text = plays ? packet_(number) : "";
     }
+  }
+
+  bool Send(int client, const std::string& text) {
+    for (std::size_t done = 0; done < text.size();) {
+      pollfd writable{.fd = client, .events = POLLOUT, .revents = 0};
+      if (poll(&writable, 1, 500) == 0) {
+        was_blocked_ = true;
+        continue;
+      }
+      const ssize_t size =
+          send(client, text.data() + done, text.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (size < 0 && errno != EAGAIN) return false;
+      if (size > 0) done += static_cast<std::size_t>(size);
+    }
+    return true;
   }
 
   const std::string description_;
@@ -115,6 +134,7 @@ class SpokenCamera {
   const LoopbackPort port_;
   std::atomic<bool> ending_ = false;
   std::atomic<std::int64_t> sent_ = 0;
+  std::atomic<bool> was_blocked_ = false;
   std::atomic<int> client_ = -1;
   std::jthread thread_;
 };
