@@ -81,14 +81,17 @@ class WorkerThreads final : public Devices {
 
   void DoWork(std::size_t device) {
     if (!options_.start(device)) return Stop();
-    while (const std::optional<Work> work = NextReady(queues_[device])) {
-      const bool runs = work->what == Work::What::kRun;
-      const bool ends = work->what == Work::What::kEnd;
-      const bool done = ends || ((!options_.before || options_.before(device, *work)) &&
-                                 (!runs || options_.run(device, *work)) &&
-                                 (!options_.after || options_.after(device, *work)));
+    for (;;) {
+      const std::optional<Work> next = NextReady(queues_[device]);
+      if (!next) return;
+      const Work& work = *next;
+      const bool runs = work.what == Work::What::kRun;
+      const bool ends = work.what == Work::What::kEnd;
+      const bool done = ends || ((!options_.before || options_.before(device, work)) &&
+                                 (!runs || options_.run(device, work)) &&
+                                 (!options_.after || options_.after(device, work)));
       if (!done) return Stop();
-      CompleteWork(*work, options_.plan.devices[device], progress_);
+      CompleteWork(work, options_.plan.devices[device], progress_);
       changed_.Notify();
       if (ends) return;
     }
