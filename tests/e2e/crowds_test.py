@@ -4,7 +4,6 @@ answer others. If the process cannot accept, it says so, and accepts again as so
 import contextlib
 import itertools
 import json
-import os
 import re
 import resource
 import socket
@@ -24,8 +23,8 @@ IDLE = 10_000
 CLIENTS = 20
 # What a client of gRPC says first: it has a connection then, on which no call comes.
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-# The limit of an answer to another client, on an idle machine. A sanitizer makes it longer, as that of a stop.
-PROMPT_S = 2 * float(os.environ.get("MILLRACE_STOP_LIMIT_S", "3")) / 3
+# The limit of an answer to another client, on an idle machine: 2 s where a stop may take 3. A sanitizer adds to both.
+PROMPT_S = 2 / 3 * millrace_process.stop_limit_s(busy_before=1)
 # A crowd's own connection waits for its turn.
 JOINS_WITHIN_S = 20
 

@@ -23,7 +23,7 @@ from liars import Liars, Rounds, config_of
 import millrace
 from millrace_testing import client, millrace_process
 from millrace_testing.rtsp_camera import RtspCamera
-from promises import HANGS_AFTER_S, Held, Promises, busy, held
+from promises import HANGS_AFTER_S, Held, Promises, held
 
 MINUTES = float(os.environ.get("MILLRACE_HOSTILE_MINUTES", "3"))
 SEED = int(os.environ.get("MILLRACE_HOSTILE_SEED", "1"))
@@ -53,7 +53,7 @@ def lengths_s() -> Iterator[float]:
 class HostileCamerasTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.busy = busy()  # The load of the tests themselves earns the server no time.
+        cls.busy = millrace_process.busy()  # The load of the tests themselves earns the server no time.
 
     def test_cameras_that_lie_harm_no_other(self):
         # What a learner costs is measured: on a busy machine more than this one has. A queue that is
@@ -78,8 +78,9 @@ class HostileCamerasTest(unittest.TestCase):
                 slowest_s[call] = max(slowest_s[call], took_s)
             if time.monotonic() > end and rounds.told >= set(NAMES):
                 break
+        slowest = ", ".join(f"{call} {took_s:.2f} s" for call, took_s in slowest_s.items())
         print(f"{len(rounds.told)} lies of {len(NAMES)} told in {number} runs; busy {self.busy:.1f} before, "
-              f"{busy():.1f} now; slowest: " + ", ".join(f"{call} {took_s:.2f} s" for call, took_s in slowest_s.items()),
+              f"{millrace_process.busy():.1f} now; slowest: {slowest}",
               file=sys.stderr)
 
     def test_what_was_learned_is_written_at_the_end_while_they_lie(self):

@@ -1,6 +1,6 @@
 """A server's promises at every moment, whatever its cameras do: answers, correct counters, bounded memory.
 
-    before = busy()  # The machine's load before the test's own.
+    before = millrace_process.busy()  # The machine's load before the test's own.
     with Promises(server, suspects=lambda: ["sequence-random"], busy_before=before) as promises:  # Threads look.
         ...
         promises.server_ends()  # From now on calls may be refused.
@@ -31,8 +31,6 @@ HANGS_AFTER_S = 60
 # The answers of a server that ends.
 _REFUSALS = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-
-busy = millrace_process.busy
 
 
 class ServerEnds(Exception):
@@ -145,7 +143,7 @@ class Promises:
                 raise ServerEnds from error
             problem = f", and then {error}"
         took_s = time.monotonic() - begin
-        factor = busy() if self._busy_before is None else self._busy_before
+        factor = millrace_process.busy() if self._busy_before is None else self._busy_before
         more_s = max(self._more_s, self._more_before_s if begin < self._more_ended else 0)
         limit_s = within_s * factor + more_s
         self.calls[call] += 1
@@ -182,8 +180,11 @@ class Promises:
             self._api.delete_stream("door", timeout=HANGS_AFTER_S)
 
     def _ask(self) -> None:
+        names = None
         with self.answers("ListStreams"):
             names = [stream.name for stream in self._api.streams()]
+        if names is None:
+            return  # It broke a promise.
         with self.answers("GetStream"):
             self._api.stream(names[0])
         now = held(self._server.process.pid)

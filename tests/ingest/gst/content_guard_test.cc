@@ -73,9 +73,9 @@ std::string CauseOf(const SpokenCamera& camera) {
 
 /// A few packets of four bytes: a source counts when its packets have come in order.
 std::string CauseOf(const std::string& description) {
-  const SpokenCamera camera(description, [](std::int64_t number) {
+  const SpokenCamera camera(Playing(description, [](std::int64_t number) {
     return number < 10 ? RtpPacket(static_cast<std::uint16_t>(number), "abcd") : "";
-  });
+  }));
   return CauseOf(camera);
 }
 
@@ -108,12 +108,12 @@ TEST(ContentGuardTest, ACauseThatIsTheCamerasIsSaidToBe) {
 TEST(ContentGuardTest, AUnitWithoutEndIsNotKept) {
   const std::string fragment = "\x7c\x05" + std::string(60000, 'a');
   const std::string begin = "\x7c\x85" + std::string(60000, 'a');
-  const SpokenCamera camera(Described("m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n"
-                                      "a=fmtp:96 packetization-mode=1\r\na=control:video\r\n"),
-                            [&](std::int64_t number) {
-                              return RtpPacket(static_cast<std::uint16_t>(number),
-                                               number == 1 ? begin : fragment);
-                            });
+  const SpokenCamera camera(Playing(
+      Described("m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n"
+                "a=fmtp:96 packetization-mode=1\r\na=control:video\r\n"),
+      [&](std::int64_t number) {
+        return RtpPacket(static_cast<std::uint16_t>(number), number == 0 ? begin : fragment);
+      }));
   EXPECT_THAT(CauseOf(camera), HasSubstr("it has sent 64 MiB without a picture"));
 }
 

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -22,60 +21,31 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A camera that answers DESCRIBE with `begin`, and then sends `more` as long as the client reads.
-class EndlessCamera {
- public:
-  EndlessCamera(std::string begin, std::string more)
-      : begin_(std::move(begin)), more_(std::move(more)), thread_([this] { Serve(); }) {}
-  ~EndlessCamera() {
-    ending_ = true;
-    port_.Close();
-    shutdown(client_, SHUT_RDWR);  // What it sends may wait for a viewer that has gone.
-  }
+/// What a camera says that answers DESCRIBE with `begin`, and then with `more` without end.
+SpokenCamera::Piece Endless(const std::string& begin, const std::string& more) {
+  return [=](const std::string& request, std::int64_t number) -> std::string {
+    const bool asks = request.starts_with("OPTIONS");
+    if (number > 0) return asks ? "" : more;
+    if (asks) return Answer(request, "200 OK", "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\n");
+    std::string text = Answer(request, "200 OK", begin);
+    if (begin.empty()) text.resize(text.size() - 2);  // Its header goes on.
+    return text;
+  };
+}
 
-  [[nodiscard]] std::string url() const {
-    return absl::StrCat("rtsp://127.0.0.1:", port_.number(), "/live");
-  }
-  [[nodiscard]] std::size_t sent() const { return sent_; }
-
- private:
-  void Serve() {
-    for (int client = 0; (client = port_.Accept()) >= 0; client_ = -1, close(client)) {
-      client_ = client;
-      for (std::string request; !(request = Request(client)).empty();) {
-        if (request.starts_with("OPTIONS")) {
-          const std::string answer =
-              Answer(request, "200 OK", "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\n");
-          send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
-          continue;
-        }
-        std::string text = Answer(request, "200 OK", begin_);
-        if (begin_.empty()) text.resize(text.size() - 2);  // Its header goes on.
-        while (!ending_ && send(client, text.data(), text.size(), MSG_NOSIGNAL) > 0) {
-          sent_ += text.size();
-          text = more_;
-        }
-      }
-    }
-  }
-
-  const std::string begin_;
-  const std::string more_;
-  const LoopbackPort port_;
-  std::atomic<bool> ending_ = false;
-  std::atomic<std::size_t> sent_ = 0;
-  std::atomic<int> client_ = -1;
-  std::jthread thread_;
-};
+/// Ends of GStreamer are waited for.
+IngestSettings PatientToTheEnd() {
+  IngestSettings settings = Patient();
+  settings.end.in_all = std::chrono::minutes(10);
+  return settings;
+}
 
 // Hangs, and is killed by the test's timeout, where GStreamer is waited for.
 TEST(RtspConnectionsTest, ASourceStopsInTheMiddleOfAnAnswerWithoutEnd) {
   const std::int64_t abandoned = CountAbandoned().so_far;
-  IngestSettings settings = Patient();
-  settings.end.in_all = std::chrono::minutes(10);
   for (const char* more : {"X-Lie: more\r\n", "and on and on "}) {
-    EndlessCamera camera("", more);
-    const auto source = Open(camera.url(), settings);
+    const SpokenCamera camera(Endless("", more));
+    const auto source = Open(camera.url(), PatientToTheEnd());
     WaitUntil([&] { return camera.sent() > 10000; });
     source->Stop();
   }
@@ -94,13 +64,11 @@ std::string FarApart(std::int64_t number) {
 // Hangs, and is killed by the test's timeout, where GStreamer is waited for.
 TEST(RtspConnectionsTest, ASourceStopsWhileItsJitterBufferWaits) {
   const std::int64_t abandoned = CountAbandoned().so_far;
-  IngestSettings settings = Patient();
-  settings.end.in_all = std::chrono::minutes(10);
   for (int time = 0; time < 3; ++time) {  // The moment decides, too.
     const SpokenCamera camera(
-        Described("m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=control:video\r\n"),
-        FarApart);
-    const auto source = Open(camera.url(), settings);
+        Playing(Described("m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=control:video\r\n"),
+                FarApart));
+    const auto source = Open(camera.url(), PatientToTheEnd());
     WaitUntil([&] { return camera.was_blocked(); });
     source->Stop();
   }
@@ -109,8 +77,9 @@ TEST(RtspConnectionsTest, ASourceStopsWhileItsJitterBufferWaits) {
 
 TEST(RtspConnectionsTest, ABodyThatIsTooLongIsNotTaken) {
   constexpr std::size_t kSentAtOnce = 1 << 20;
-  EndlessCamera camera("Content-Type: application/sdp\r\nContent-Length: 2000000000\r\n",
-                       std::string(kSentAtOnce, 'a'));
+  const SpokenCamera camera(
+      Endless("Content-Type: application/sdp\r\nContent-Length: 2000000000\r\n",
+              std::string(kSentAtOnce, 'a')));
   const auto source = Open(camera.url(), Patient());
   WaitUntil([&] { return TimesIn(*source, SourceState::kBackingOff) > 0; });
   EXPECT_THAT(Cause(*source), HasSubstr("its answer is longer than 256 KiB"));
@@ -120,7 +89,7 @@ TEST(RtspConnectionsTest, ABodyThatIsTooLongIsNotTaken) {
 // Only the time for the first picture ended it.
 TEST(RtspConnectionsTest, AHeaderThatIsTooLongIsNotTaken) {
   for (const char* more : {"X-Lie: more\r\n", "and on and on "}) {
-    EndlessCamera camera("", more);
+    const SpokenCamera camera(Endless("", more));
     const auto source = Open(camera.url(), Patient());
     WaitUntil([&] { return TimesIn(*source, SourceState::kBackingOff) > 0; });
     EXPECT_THAT(Cause(*source), HasSubstr("its answer is longer than 256 KiB"));

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -63,54 +64,49 @@ inline std::string RtpPacket(std::uint16_t sequence, const std::string& payload,
   return packet + payload;
 }
 
-/// A camera on a loopback port. After PLAY it sends packet(0), packet(1), ... until the client
-/// leaves, or a packet is empty.
+/// A camera on a loopback port. `piece` makes what it says to a request: piece 0, 1, ... until one
+/// is empty or the client leaves. It is called on the camera's thread.
 class SpokenCamera {
  public:
-  using Packet = std::function<std::string(std::int64_t number)>;
+  using Piece = std::function<std::string(const std::string& request, std::int64_t number)>;
 
-  SpokenCamera(std::string description, Packet packet)
-      : description_(std::move(description)),
-        packet_(std::move(packet)),
-        thread_([this] { Serve(); }) {}
+  explicit SpokenCamera(Piece piece) : piece_(std::move(piece)), thread_([this] { Serve(); }) {}
   ~SpokenCamera() {
-    ending_ = true;
     port_.Close();
+    const std::scoped_lock lock(mu_);
+    ending_ = true;
     shutdown(client_, SHUT_RDWR);  // What it sends may wait for a viewer that has gone.
   }
 
   [[nodiscard]] std::string url() const {
     return absl::StrCat("rtsp://127.0.0.1:", port_.number(), "/live");
   }
-  /// Packets, to all clients.
+  /// Bytes after the first piece of an answer, to all clients.
   [[nodiscard]] std::int64_t sent() const { return sent_; }
   /// Whether a client has taken nothing for half a second, and the connection was full.
   [[nodiscard]] bool was_blocked() const { return was_blocked_; }
 
  private:
   void Serve() {
-    for (int client = 0; (client = port_.Accept()) >= 0; client_ = -1, close(client)) {
-      client_ = client;
-      for (std::string request; !(request = Request(client)).empty();) Answers(client, request);
+    for (int client = 0; (client = port_.Accept()) >= 0; close(client)) {
+      if (!SetClient(client)) continue;
+      for (std::string request; !(request = Request(client)).empty();) Reply(client, request);
+      SetClient(-1);
     }
   }
 
-  void Answers(int client, const std::string& request) {
-    std::string more = "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\nSession: 1\r\n";
-    if (request.starts_with("SETUP")) {
-      more += "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n";
-    }
-    const bool describes = request.starts_with("DESCRIBE");
-    if (describes) {
-      more += absl::StrCat("Content-Type: application/sdp\r\nContent-Length: ", description_.size(),
-                           "\r\n");
-    }
-    std::string text = Answer(request, "200 OK", more) + (describes ? description_ : "");
-    const bool plays = request.starts_with("PLAY");
-    for (std::int64_t number = 0; !text.empty() && !ending_; ++number) {
-      if (!Send(client, text)) return;
-      if (number > 0) ++sent_;
-      text = plays ? packet_(number) : "";
+  // False: the camera ends.
+  bool SetClient(int client) {
+    const std::scoped_lock lock(mu_);
+    client_ = client;
+    return !ending_;
+  }
+
+  void Reply(int client, const std::string& request) {
+    std::string text = piece_(request, 0);
+    for (std::int64_t number = 1; !text.empty() && Send(client, text); ++number) {
+      if (number > 1) sent_ += static_cast<std::int64_t>(text.size());
+      text = piece_(request, number);
     }
   }
 
@@ -129,14 +125,32 @@ class SpokenCamera {
     return true;
   }
 
-  const std::string description_;
-  const Packet packet_;
+  const Piece piece_;
   const LoopbackPort port_;
-  std::atomic<bool> ending_ = false;
   std::atomic<std::int64_t> sent_ = 0;
   std::atomic<bool> was_blocked_ = false;
-  std::atomic<int> client_ = -1;
+  std::mutex mu_;
+  int client_ = -1;      // Guarded by mu_.
+  bool ending_ = false;  // Guarded by mu_.
   std::jthread thread_;
 };
+
+/// What a camera of this description says. After PLAY it sends packet(0), packet(1), ... until one
+/// is empty.
+inline SpokenCamera::Piece Playing(std::string description,
+                                   std::function<std::string(std::int64_t number)> packet) {
+  return [description = std::move(description), packet = std::move(packet)](
+             const std::string& request, std::int64_t number) -> std::string {
+    if (number > 0) return request.starts_with("PLAY") ? packet(number - 1) : "";
+    std::string more = "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\nSession: 1\r\n";
+    if (request.starts_with("SETUP")) {
+      more += "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n";
+    }
+    if (!request.starts_with("DESCRIBE")) return Answer(request, "200 OK", more);
+    more += absl::StrCat("Content-Type: application/sdp\r\nContent-Length: ", description.size(),
+                         "\r\n");
+    return Answer(request, "200 OK", more) + description;
+  };
+}
 
 }  // namespace millrace::ingest
