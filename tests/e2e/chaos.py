@@ -14,6 +14,7 @@ import argparse
 import collections
 import contextlib
 import dataclasses
+import http.client
 import pathlib
 import random
 import subprocess
@@ -173,7 +174,8 @@ class Chaos:
             back_s = self._back_at_work(life)
         except unittest.SkipTest:
             return
-        except (AssertionError, OSError, millrace.MillraceError) as error:
+        except (AssertionError, OSError, KeyError, http.client.HTTPException, grpc.RpcError,
+                millrace.MillraceError) as error:
             promises.breaks(f"{what}: {error}")
             back_s = float("nan")
         promises.more_s = 0
