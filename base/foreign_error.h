@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 
-namespace millrace::pipeline {
+namespace millrace {
 
 /// The line of `message` that names the error. TorchScript puts it after a traceback.
 [[nodiscard]] inline std::string CauseLine(std::string_view message) {
@@ -25,4 +25,4 @@ namespace millrace::pipeline {
   return absl::InvalidArgumentError(CauseLine(message));
 }
 
-}  // namespace millrace::pipeline
+}  // namespace millrace

@@ -26,7 +26,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 /// The maximum number of changes at which two words still count as similar.
-std::size_t MostChanges(std::size_t letters) {
+std::size_t MaxChanges(std::size_t letters) {
   return letters < 5 ? 1 : std::max<std::size_t>(2, letters / 3);
 }
 
@@ -34,11 +34,11 @@ std::size_t MostChanges(std::size_t letters) {
 
 std::string Nearest(std::string_view name, std::span<const std::string> known) {
   std::string nearest;
-  std::size_t least = MostChanges(name.size()) + 1;
+  std::size_t min = MaxChanges(name.size()) + 1;
   for (const std::string& one : known) {
     const std::size_t distance = EditDistance(one, name);
-    if (distance < least) {
-      least = distance;
+    if (distance < min) {
+      min = distance;
       nearest = one;
     }
   }

@@ -27,9 +27,9 @@ absl::Status NoRegularFile() {
   return absl::InvalidArgumentError("it is a pipe, socket or device; name a file");
 }
 
-absl::Status TooMuch(std::uint64_t most_bytes) {
+absl::Status TooMuch(std::uint64_t max_bytes) {
   return absl::InvalidArgumentError(
-      absl::StrCat("it holds more than the ", most_bytes, " bytes that such a file may have"));
+      absl::StrCat("it holds more than the ", max_bytes, " bytes that such a file may have"));
 }
 
 Descriptor OpenWithoutWaiting(const std::string& path) {
@@ -49,11 +49,11 @@ absl::Status Await(int descriptor, std::chrono::milliseconds patience) {
 
 /// Appends to `content`, whose capacity the caller has reserved. A regular file is always ready, so
 /// `patience` matters only for pipes.
-absl::StatusOr<std::string> ReadToEnd(int descriptor, std::uint64_t most_bytes,
+absl::StatusOr<std::string> ReadToEnd(int descriptor, std::uint64_t max_bytes,
                                       std::chrono::milliseconds patience,
                                       std::string content = {}) {
   std::array<char, kPartBytes> part;
-  while (content.size() <= most_bytes) {
+  while (content.size() <= max_bytes) {
     MILLRACE_RETURN_IF_ERROR(Await(descriptor, patience));
     const ssize_t got = ::read(descriptor, part.data(), part.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -61,7 +61,7 @@ absl::StatusOr<std::string> ReadToEnd(int descriptor, std::uint64_t most_bytes,
     if (got == 0) return content;
     content.append(part.data(), static_cast<std::size_t>(got));
   }
-  return TooMuch(most_bytes);
+  return TooMuch(max_bytes);
 }
 
 }  // namespace
@@ -76,11 +76,11 @@ absl::StatusOr<RegularFile> RegularFile::Open(const std::string& path) {
   return RegularFile(std::move(descriptor), info);
 }
 
-absl::StatusOr<std::string> RegularFile::Read(std::uint64_t most_bytes) const {
-  if (static_cast<std::uint64_t>(info_.st_size) > most_bytes) return TooMuch(most_bytes);
+absl::StatusOr<std::string> RegularFile::Read(std::uint64_t max_bytes) const {
+  if (static_cast<std::uint64_t>(info_.st_size) > max_bytes) return TooMuch(max_bytes);
   std::string content;
   content.reserve(static_cast<std::size_t>(info_.st_size));
-  return ReadToEnd(descriptor_.value(), most_bytes, std::chrono::milliseconds(0),
+  return ReadToEnd(descriptor_.value(), max_bytes, std::chrono::milliseconds(0),
                    std::move(content));
 }
 
@@ -89,22 +89,22 @@ absl::Status NamingFile(const absl::Status& cause, const std::string& path) {
   return {cause.code(), absl::StrCat(path, " cannot be read: ", cause.message())};
 }
 
-absl::StatusOr<std::string> ContentOf(const std::string& path, std::uint64_t most_bytes) {
+absl::StatusOr<std::string> ContentOf(const std::string& path, std::uint64_t max_bytes) {
   MILLRACE_ASSIGN_OR_RETURN(const RegularFile file, RegularFile::Open(path));
-  return file.Read(most_bytes);
+  return file.Read(max_bytes);
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t most_bytes) {
-  absl::StatusOr<std::string> content = ContentOf(path, most_bytes);
+absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t max_bytes) {
+  absl::StatusOr<std::string> content = ContentOf(path, max_bytes);
   if (!content.ok()) return NamingFile(content.status(), path);
   return content;
 }
 
-absl::StatusOr<std::string> ReadFileOrPipe(const std::string& path, std::uint64_t most_bytes,
+absl::StatusOr<std::string> ReadFileOrPipe(const std::string& path, std::uint64_t max_bytes,
                                            std::chrono::milliseconds patience) {
   const Descriptor descriptor = OpenWithoutWaiting(path);
   absl::StatusOr<std::string> content =
-      descriptor.value() < 0 ? Cause(errno) : ReadToEnd(descriptor.value(), most_bytes, patience);
+      descriptor.value() < 0 ? Cause(errno) : ReadToEnd(descriptor.value(), max_bytes, patience);
   if (!content.ok()) return NamingFile(content.status(), path);
   return content;
 }

@@ -16,7 +16,7 @@
 namespace millrace {
 
 /// The default limit: more than any file that people write by hand.
-inline constexpr std::uint64_t kMostFileBytes = 64 << 20;
+inline constexpr std::uint64_t kMaxFileBytes = 64 << 20;
 
 /// A regular file that is open for reading. Its error messages give only the cause; NamingFile()
 /// adds the file's name. Not thread-safe.
@@ -28,8 +28,8 @@ class RegularFile {
 
   /// The file's status at the time of Open().
   [[nodiscard]] const struct stat& info() const { return info_; }
-  /// Reads to the end. INVALID_ARGUMENT if the file has more than `most_bytes`.
-  [[nodiscard]] absl::StatusOr<std::string> Read(std::uint64_t most_bytes) const;
+  /// Reads to the end. INVALID_ARGUMENT if the file has more than `max_bytes`.
+  [[nodiscard]] absl::StatusOr<std::string> Read(std::uint64_t max_bytes) const;
   /// The descriptor. Valid during the lifetime of this object.
   [[nodiscard]] int descriptor() const { return descriptor_.value(); }
 
@@ -46,16 +46,16 @@ class RegularFile {
 
 /// Reads the whole file. Fails as RegularFile does; the message gives only the cause.
 [[nodiscard]] absl::StatusOr<std::string> ContentOf(const std::string& path,
-                                                    std::uint64_t most_bytes);
+                                                    std::uint64_t max_bytes);
 
 /// As ContentOf(), but the message names the file.
 [[nodiscard]] absl::StatusOr<std::string> ReadFile(const std::string& path,
-                                                   std::uint64_t most_bytes = kMostFileBytes);
+                                                   std::uint64_t max_bytes = kMaxFileBytes);
 
 /// As ReadFile(), but accepts also a pipe or a device such as /dev/stdin. For files that the user
 /// names on the command line. DEADLINE_EXCEEDED if a pipe delivers no data for `patience`.
 [[nodiscard]] absl::StatusOr<std::string> ReadFileOrPipe(const std::string& path,
-                                                         std::uint64_t most_bytes,
+                                                         std::uint64_t max_bytes,
                                                          std::chrono::milliseconds patience);
 
 }  // namespace millrace

@@ -21,21 +21,21 @@ absl::Status UnknownScheme(const Uri& uri, std::string_view shown) {
 
 namespace {
 
-absl::Status CheckAtLeast(std::string_view name, int value, int least, std::string_view shown) {
-  if (value >= least) return absl::OkStatus();
+absl::Status CheckAtLeast(std::string_view name, int value, int min, std::string_view shown) {
+  if (value >= min) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(std::string(shown), ": ", std::string(name),
-                                                 " is ", value, " and must be at least ", least));
+                                                 " is ", value, " and must be at least ", min));
 }
 
 absl::Status CheckCamera(const CameraOptions& camera, std::string_view shown) {
   // Over three weeks, more than any camera needs; it fits into nanoseconds.
   constexpr std::int64_t kMax = INT_MAX;
   const auto check = [&](std::string_view name, std::chrono::milliseconds time,
-                         std::int64_t least) -> absl::Status {
-    if (least <= time.count() && time.count() <= kMax) return absl::OkStatus();
+                         std::int64_t min) -> absl::Status {
+    if (min <= time.count() && time.count() <= kMax) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(std::string(shown), ": ", std::string(name),
                                                    " is ", time.count(), " and must be at least ",
-                                                   least, " and at most ", kMax, " milliseconds"));
+                                                   min, " and at most ", kMax, " milliseconds"));
   };
   MILLRACE_RETURN_IF_ERROR(check("latency", camera.latency, 0));
   MILLRACE_RETURN_IF_ERROR(check("connect_timeout", camera.connect_timeout, 1));

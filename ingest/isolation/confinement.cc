@@ -23,11 +23,11 @@ void Require(bool done) {
   if (!done) _exit(kExitNotConfined);
 }
 
-void Limit(__rlimit_resource_t resource, std::uint64_t most) {
-  const rlimit limit = {.rlim_cur = most, .rlim_max = most};
+void Limit(__rlimit_resource_t resource, std::uint64_t max) {
+  const rlimit limit = {.rlim_cur = max, .rlim_max = max};
   rlimit now = {};
   Require(getrlimit(resource, &now) == 0);
-  if (now.rlim_max < most) return;
+  if (now.rlim_max < max) return;
   Require(setrlimit(resource, &limit) == 0);
 }
 

@@ -98,8 +98,8 @@ std::string CleanText(std::string_view text) {
   return clean;
 }
 
-bool IsWithin(std::int64_t value, std::int64_t least, std::int64_t most) {
-  return least <= value && value <= most;
+bool IsWithin(std::int64_t value, std::int64_t min, std::int64_t max) {
+  return min <= value && value <= max;
 }
 
 absl::StatusOr<FromCamera> FormatOf(const Head& head) {
@@ -114,8 +114,8 @@ absl::StatusOr<FromCamera> FormatOf(const Head& head) {
                       .pixel_aspect = aspect};
 }
 
-bool IsTime(std::int64_t count, std::int64_t least, std::int64_t most) {
-  return count == kAbsent || IsWithin(count, least, most);
+bool IsTime(std::int64_t count, std::int64_t min, std::int64_t max) {
+  return count == kAbsent || IsWithin(count, min, max);
 }
 
 std::optional<nanoseconds> TimeOf(std::int64_t count) {

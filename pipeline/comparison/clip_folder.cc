@@ -82,8 +82,8 @@ absl::StatusOr<FileOfPair> ForPairs(const Files& pictures, const std::string& fo
 }
 
 absl::StatusOr<cv::Mat> ReadPicture(const fs::path& path) {
-  constexpr std::uint64_t kMostBytes = 256 << 20;
-  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path.string(), kMostBytes));
+  constexpr std::uint64_t kMaxBytes = 256 << 20;
+  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path.string(), kMaxBytes));
   cv::Mat picture;
   try {
     const cv::Mat content(1, static_cast<int>(bytes.size()), CV_8U, bytes.data());

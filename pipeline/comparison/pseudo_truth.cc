@@ -87,12 +87,12 @@ class PackedTruth {
 
   explicit PackedTruth(TrueFlow truth)
       : width_(truth.width), height_(truth.height), known_(std::move(truth.known)) {
-    constexpr float kMost = std::numeric_limits<std::int16_t>::max();
+    constexpr float kMax = std::numeric_limits<std::int16_t>::max();
     flow_.reserve(truth.flow.size());
     for (std::size_t i = 0; i < truth.flow.size(); ++i) {
       const float value = std::round(truth.flow[i] * kUnits);
-      if (!(std::abs(value) <= kMost)) known_[i / 2] = 0;
-      flow_.push_back(static_cast<std::int16_t>(std::clamp(value, -kMost, kMost)));
+      if (!(std::abs(value) <= kMax)) known_[i / 2] = 0;
+      flow_.push_back(static_cast<std::int16_t>(std::clamp(value, -kMax, kMax)));
     }
   }
 
@@ -164,12 +164,12 @@ TrueFlow PseudoTruthOf(std::span<const std::uint8_t> previous,
 }
 
 absl::Status CheckPseudoTruthFits(const ClipSource& source, std::int64_t pairs) {
-  constexpr std::int64_t kMostBytes = 4'000'000'000;
+  constexpr std::int64_t kMaxBytes = 4'000'000'000;
   const std::int64_t each = std::int64_t{5} * source.width * source.height;
-  if (pairs <= kMostBytes / each) return absl::OkStatus();
+  if (pairs <= kMaxBytes / each) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the pseudo-truth of ", pairs, " pairs of ", source.width, "x", source.height, " takes ",
-      each * pairs / 1'000'000'000, " GB: evaluate ", kMostBytes / each, " pairs or fewer"));
+      each * pairs / 1'000'000'000, " GB: evaluate ", kMaxBytes / each, " pairs or fewer"));
 }
 
 absl::StatusOr<ClipSource> WithPseudoTruth(ClipSource source, const std::function<void()>& on_pair,

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kSide = 8;
 constexpr int kNumbers = kSide * kSide;
-constexpr int kGreatest = 16;
+constexpr int kMaxBrightness = 16;
 constexpr int kClasses = 10;
 
 absl::Status AddLine(absl::string_view line, LabelledSamples& samples) {
@@ -25,11 +25,11 @@ absl::Status AddLine(absl::string_view line, LabelledSamples& samples) {
   }
   for (int i = 0; i <= kNumbers; ++i) {
     const bool is_label = i == kNumbers;
-    const int most = is_label ? kClasses - 1 : kGreatest;
+    const int max = is_label ? kClasses - 1 : kMaxBrightness;
     int number = 0;
-    if (!absl::SimpleAtoi(cells[i], &number) || number < 0 || number > most) {
+    if (!absl::SimpleAtoi(cells[i], &number) || number < 0 || number > max) {
       return absl::InvalidArgumentError(absl::StrCat(is_label ? "its digit is \"" : "it has \"",
-                                                     cells[i], "\"; only 0 to ", most,
+                                                     cells[i], "\"; only 0 to ", max,
                                                      " is allowed"));
     }
     if (is_label) {
@@ -46,7 +46,7 @@ absl::Status AddLine(absl::string_view line, LabelledSamples& samples) {
 absl::StatusOr<LabelledSamples> ReadDigits(const std::string& path) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string content, ReadWholeFile(path));
   LabelledSamples samples{
-      .shape = {1, kSide, kSide}, .unit = 1.0F / kGreatest, .classes = kClasses};
+      .shape = {1, kSide, kSide}, .unit = 1.0F / kMaxBrightness, .classes = kClasses};
   int number = 0;
   for (absl::string_view line : absl::StrSplit(content, '\n')) {
     ++number;

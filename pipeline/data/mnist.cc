@@ -11,7 +11,7 @@ namespace millrace::pipeline {
 namespace {
 
 constexpr int kClasses = 10;
-constexpr std::uint32_t kMostPixels = 1U << 24;
+constexpr std::uint32_t kMaxPixels = 1U << 24;
 
 // An idx file of bytes: a magic number that ends with the number of dimensions, the dimensions, the
 // bytes. All numbers are big-endian.
@@ -44,7 +44,7 @@ absl::StatusOr<Idx> ReadIdx(const std::string& path, int dimensions, const std::
   std::uint64_t expected = 1;
   for (int i = 0; i < dimensions; ++i) {
     const std::uint32_t size = BigEndian(content, 4 + 4 * static_cast<std::size_t>(i));
-    if (i > 0 && size > kMostPixels) {
+    if (i > 0 && size > kMaxPixels) {
       return absl::InvalidArgumentError(absl::StrCat(path, " says that a side is ", size));
     }
     idx.dimensions.push_back(size);

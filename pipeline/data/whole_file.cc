@@ -11,7 +11,7 @@
 namespace millrace::pipeline {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
 constexpr unsigned kChunkBytes = 1U << 20;
 
 struct CloseGz {
@@ -39,7 +39,7 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
     content.resize(before + kChunkBytes);
     const int read = gzread(file.get(), content.data() + before, kChunkBytes);
     content.resize(before + (read > 0 ? static_cast<std::size_t>(read) : 0));
-    if (content.size() > kMostBytes) return Unreadable(path, "it holds more than 1 GiB");
+    if (content.size() > kMaxBytes) return Unreadable(path, "it holds more than 1 GiB");
     if (read <= 0) break;
   }
   // A truncated file is detected only here.

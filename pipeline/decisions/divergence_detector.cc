@@ -68,7 +68,7 @@ void DivergenceDetector::Restart() {
 }
 
 bool DivergenceDetector::IsDiverged() const {
-  if (refused_ >= options_.most_refused) return true;
+  if (refused_ >= options_.max_refused) return true;
   if (!IsFull()) return false;
   return 2 * RefusedOfLast(options_.window) >= options_.window ||
          RatioOfLast(options_.window) > MaxRatio();
@@ -76,7 +76,7 @@ bool DivergenceDetector::IsDiverged() const {
 
 bool DivergenceDetector::IsHealthy() const {
   return IsFull() && RefusedOfLast(options_.window) == 0 &&
-         RatioOfLast(options_.window) <= (1 + options_.most_loss) / 2;
+         RatioOfLast(options_.window) <= (1 + options_.max_loss) / 2;
 }
 
 bool DivergenceDetector::IsSound() const {

@@ -32,14 +32,14 @@ struct PredictionHealth {
 
 struct DivergenceOptions {
   /// The weights count as bad in each of these cases:
-  ///   - `most_refused` predictions in a row, or half of the last `window`, must not be learned
+  ///   - `max_refused` predictions in a row, or half of the last `window`, must not be learned
   ///     from.
-  ///   - The loss over that window exceeds `most_loss` times the loss of no motion. If the loss was
+  ///   - The loss over that window exceeds `max_loss` times the loss of no motion. If the loss was
   ///     already higher in the first fifth of the first window, that ratio is the baseline instead.
   ///     So a network that is new to a camera may learn.
   int window = 100;
-  double most_loss = 1.1;
-  int most_refused = 20;
+  double max_loss = 1.1;
+  int max_refused = 20;
 };
 
 /// The detector. The thread that scores predictions adds them, in order. The results are
@@ -89,8 +89,8 @@ class DivergenceDetector {
   [[nodiscard]] bool IsDiverged() const;
   [[nodiscard]] bool IsHealthy() const;
   [[nodiscard]] bool IsSound() const;
-  // The limit of the ratio: `most_loss` times the baseline, which is at least 1.
-  [[nodiscard]] double MaxRatio() const { return options_.most_loss * std::max(baseline_, 1.0); }
+  // The limit of the ratio: `max_loss` times the baseline, which is at least 1.
+  [[nodiscard]] double MaxRatio() const { return options_.max_loss * std::max(baseline_, 1.0); }
 
   const DivergenceOptions options_;
 

@@ -17,10 +17,10 @@ using Kind = UpdatePolicyOptions::Kind;
 constexpr std::array<std::pair<std::string_view, Kind>, 4> kKinds = {
     {{"every", Kind::kEvery}, {"mag", Kind::kMag}, {"diff", Kind::kDiff}, {"div", Kind::kDiv}}};
 
-absl::Status CheckAtLeast(std::string_view name, double value, double least) {
-  if (value >= least) return absl::OkStatus();
+absl::Status CheckAtLeast(std::string_view name, double value, double min) {
+  if (value >= min) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(std::string(name), " is ", value, "; it must be at least ", least));
+      absl::StrCat(std::string(name), " is ", value, "; it must be at least ", min));
 }
 
 absl::Status CheckShare(std::string_view name, double value) {

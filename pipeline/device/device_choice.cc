@@ -1,13 +1,14 @@
 #include "pipeline/device/device_choice.h"
 
 #include <algorithm>
-#include <exception>
+#include <string_view>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/ones.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/device/stage_devices.h"
@@ -22,15 +23,17 @@ constexpr char kFirstGpu[] = "cuda:0";
 // A loaded CUDA may be unusable: kernels may be missing for this GPU, or its memory may be full.
 absl::Status TryToCompute(at::Device device) {
   constexpr int kSide = 8;
-  try {
-    const at::Tensor ones = at::ones({kSide, kSide}, device);
-    if (at::Tensor(ones.matmul(ones)).sum().item<float>() == kSide * kSide * kSide) {
-      return absl::OkStatus();
-    }
-  } catch (const std::exception& e) {
-    return absl::InternalError(absl::StrCat(kFirstGpu, " does not compute: ", CauseLine(e.what())));
-  }
-  return absl::InternalError(absl::StrCat(kFirstGpu, " computes wrong products"));
+  return ExceptionToStatus(
+      [&] {
+        const at::Tensor ones = at::ones({kSide, kSide}, device);
+        const auto sum = at::Tensor(ones.matmul(ones)).sum().item<float>();
+        return sum == kSide * kSide * kSide
+                   ? absl::OkStatus()
+                   : absl::InternalError(absl::StrCat(kFirstGpu, " computes wrong products"));
+      },
+      [](std::string_view text) {
+        return absl::InternalError(absl::StrCat(kFirstGpu, " does not compute: ", CauseLine(text)));
+      });
 }
 
 absl::Status TryFirstGpu() {
@@ -46,13 +49,13 @@ std::string NameOfGpu(std::size_t index) {
 
 // Without our kernels a GPU works, but slower.
 std::string NoteOnKernels(at::Device device) {
-  try {
-    const std::string why = gpu::WhyNoKernels(device);
-    return why.empty() ? "" : absl::StrCat(" (by LibTorch's kernels alone: ", why, ")");
-  } catch (const std::exception& e) {
-    return absl::StrCat(" (it does not say whether it can run our kernels: ", CauseLine(e.what()),
-                        ")");
+  const absl::StatusOr<std::string> why = ExceptionToStatus(
+      [&]() -> absl::StatusOr<std::string> { return gpu::WhyNoKernels(device); }, InternalCause);
+  if (!why.ok()) {
+    return absl::StrCat(" (it does not say whether it can run our kernels: ",
+                        std::string(why.status().message()), ")");
   }
+  return why->empty() ? "" : absl::StrCat(" (by LibTorch's kernels alone: ", *why, ")");
 }
 
 absl::StatusOr<DeviceChoice> ChooseNamed(const std::vector<std::string>& names) {

@@ -39,8 +39,8 @@ std::optional<double> RelativeAuse(std::span<const double> errors,
                                    std::span<const float> uncertainty) {
   MILLRACE_CHECK(errors.size() == uncertainty.size());
   if (errors.empty()) return std::nullopt;
-  const auto [least, most] = std::ranges::minmax(errors);
-  if (least == most) return std::nullopt;
+  const auto [min, max] = std::ranges::minmax(errors);
+  if (min == max) return std::nullopt;
   // Pixels that are removed at random leave the mean unchanged.
   const double random =
       std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());

@@ -13,7 +13,7 @@
 namespace millrace::pipeline {
 namespace {
 
-constexpr int kLeastSide = 64;
+constexpr int kMinSide = 64;
 
 absl::Status CheckDevices(const LearnerOptions& options) {
   const std::size_t named = options.devices.size();
@@ -33,18 +33,18 @@ absl::Status CheckLearning(const LearnerOptions& options, const LearningOptions&
   status.Update(positive("copy_every", options.copy_every));
   status.Update(positive("frozen_after", learning.events.frozen_after));
   status.Update(positive("window", learning.divergence.window));
-  status.Update(positive("most_refused", learning.divergence.most_refused));
+  status.Update(positive("max_refused", learning.divergence.max_refused));
   return status;
 }
 
 absl::Status CheckSize(const LearnerOptions& options, const std::string& network,
                        const FlowNetworkInput& input) {
   for (int side : {options.width, options.height}) {
-    if (side < kLeastSide || side % input.size_multiple != 0) {
+    if (side < kMinSide || side % input.size_multiple != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("the model's input size is ", options.width, "x", options.height,
                        "; for the network ", network, " both sides must be multiples of ",
-                       input.size_multiple, " and at least ", kLeastSide));
+                       input.size_multiple, " and at least ", kMinSide));
     }
   }
   return absl::OkStatus();
@@ -73,10 +73,10 @@ absl::Status CheckLocal(const LearnerOptions& options, const std::string& networ
     return absl::InvalidArgumentError(absl::StrCat(
         "schedule local needs a network whose stages all make a flow: levels, not ", network));
   }
-  const int most = static_cast<int>(level_begins.size()) + 1;
-  if (options.stages < 1 || options.stages > most) {
+  const int max = static_cast<int>(level_begins.size()) + 1;
+  if (options.stages < 1 || options.stages > max) {
     return absl::InvalidArgumentError(absl::StrCat("schedule local has a level of the network ",
-                                                   network, " for each stage, 1 to ", most,
+                                                   network, " for each stage, 1 to ", max,
                                                    " stages, not ", options.stages));
   }
   for (int cut : options.cuts) {

@@ -16,7 +16,7 @@ namespace {
 constexpr int kProfiledSamples = 7;
 // A busy start-up measures more spread than the later run has; real drops adapt the plan later.
 constexpr double kUsualSpread = 0.1;
-constexpr double kMostSpread = 0.25;
+constexpr double kMaxSpread = 0.25;
 
 // Cuts and plans for the camera's frame rate.
 absl::Status PlanForTheRate(const LearnerOptions& options, PlannerRequest request,
@@ -63,7 +63,7 @@ absl::StatusOr<PlannedFlow> PlanFlow(const LearnerOptions& options, const FlowTa
   for (LayerProfile& layer : layers) layer.cost.copy = 0;  // Threads pass tensors without a copy.
   PlannedFlow flow{.chain = std::make_unique<LayerChain>(std::move(profiled.chain))};
   if (options.schedule == "auto") {
-    const double spread = std::min(profiled.costs.spread.value_or(kUsualSpread), kMostSpread);
+    const double spread = std::min(profiled.costs.spread.value_or(kUsualSpread), kMaxSpread);
     MILLRACE_RETURN_IF_ERROR(
         PlanForTheRate(options, {.layers = layers, .spread = spread, .stop = stop}, flow));
   } else {

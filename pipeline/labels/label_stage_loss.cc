@@ -58,16 +58,16 @@ std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task) {
 // A sample's slot on its way to the last stage is free after that stage has computed its loss. A
 // sample that the stage keeps to compute it again takes one of the stage's own slots.
 std::int64_t StepsInFlight(const Phases& phases) {
-  std::int64_t most = 0;
+  std::int64_t max = 0;
   for (const Phase& phase : phases) {
     const int last = phase.plan.stage_count();
     std::int64_t steps = phase.plan.rules(last).slots;
     for (const Channel& channel : phase.plan.channels) {
       if (channel.from == 0 && channel.to == last) steps += channel.slots;
     }
-    most = std::max(most, steps);
+    max = std::max(max, steps);
   }
-  return most;
+  return max;
 }
 
 absl::Status CheckOutputShape(const LabelTaskOptions& task, const at::Tensor& output,

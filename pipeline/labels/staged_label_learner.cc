@@ -19,7 +19,7 @@
 namespace millrace::pipeline {
 namespace {
 
-constexpr int kMostWindow = 1 << 20;
+constexpr int kMaxWindow = 1 << 20;
 
 absl::Status NotWanted() { return absl::CancelledError("the learner is not wanted"); }
 
@@ -35,9 +35,9 @@ absl::Status CheckSafety(const LearnerOptions& options, const DivergenceOptions&
 absl::Status CheckOptions(const LearnerOptions& options, const LabelTaskOptions& task) {
   if (task.divergence) MILLRACE_RETURN_IF_ERROR(CheckSafety(options, *task.divergence));
   MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
-  if (task.window < 1 || task.window > kMostWindow) {
+  if (task.window < 1 || task.window > kMaxWindow) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a window of ", task.window, " samples; it must be 1 to ", kMostWindow));
+        absl::StrCat("a window of ", task.window, " samples; it must be 1 to ", kMaxWindow));
   }
   if (task.outputs < (task.task == LabelTask::kClassification ? 2 : 1)) {
     return absl::InvalidArgumentError(

@@ -17,7 +17,7 @@ namespace millrace::pipeline {
 /// The limits of bad weights for a learner of labels. Weights are bad if outputs are not finite, or
 /// if the window's loss is high compared with all-zero outputs. The limit is loose, because a model
 /// that is often sure and sometimes wrong has a large loss, but may be useful.
-inline constexpr DivergenceOptions kLabelDivergence = {.most_loss = 3};
+inline constexpr DivergenceOptions kLabelDivergence = {.max_loss = 3};
 
 /// "mlp": fully connected layers with ReLUs. "convolutional": 3x3 convolutions with ReLUs, with the
 /// size halved twice, then means over space and a fully connected layer.

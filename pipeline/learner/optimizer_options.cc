@@ -13,10 +13,10 @@ namespace {
 using Kind = OptimizerOptions::Kind;
 
 // These limits keep every update finite: see Optimizer::Step().
-constexpr double kMostRate = 1e6;
-constexpr double kLeastEps = 1e-12;
-constexpr double kLeastClip = 1e-6;
-constexpr double kMostClip = 1e9;
+constexpr double kMaxRate = 1e6;
+constexpr double kMinEps = 1e-12;
+constexpr double kMinClip = 1e-6;
+constexpr double kMaxClip = 1e9;
 
 absl::Status CheckRange(const char* name, double value, bool fits, const char* allowed) {
   if (fits && std::isfinite(value)) return absl::OkStatus();
@@ -70,7 +70,7 @@ std::string OptimizerStateInWords(const OptimizerOptions& options) {
 absl::Status CheckOptimizer(const OptimizerOptions& o) {
   const auto below_one = [](double value) { return value >= 0 && value < 1; };
   MILLRACE_RETURN_IF_ERROR(CheckRange("learning rate", o.learning_rate,
-                                      o.learning_rate >= 0 && o.learning_rate <= kMostRate,
+                                      o.learning_rate >= 0 && o.learning_rate <= kMaxRate,
                                       "from 0 to 1,000,000"));
   MILLRACE_RETURN_IF_ERROR(
       CheckRange("momentum", o.momentum, below_one(o.momentum), "0 or more and less than 1"));
@@ -80,11 +80,11 @@ absl::Status CheckOptimizer(const OptimizerOptions& o) {
       CheckRange("beta1", o.beta1, below_one(o.beta1), "0 or more and less than 1"));
   MILLRACE_RETURN_IF_ERROR(
       CheckRange("beta2", o.beta2, below_one(o.beta2), "0 or more and less than 1"));
-  MILLRACE_RETURN_IF_ERROR(CheckRange("eps", o.eps, o.eps >= kLeastEps, "1e-12 or more"));
+  MILLRACE_RETURN_IF_ERROR(CheckRange("eps", o.eps, o.eps >= kMinEps, "1e-12 or more"));
   MILLRACE_RETURN_IF_ERROR(CheckRange("clip norm", o.clip_norm, o.clip_norm >= 0, "0 or more"));
   MILLRACE_RETURN_IF_ERROR(
       CheckRange("clip update", o.clip_update,
-                 o.clip_update == 0 || (o.clip_update >= kLeastClip && o.clip_update <= kMostClip),
+                 o.clip_update == 0 || (o.clip_update >= kMinClip && o.clip_update <= kMaxClip),
                  "0, or from 0.000001 to 1,000,000,000"));
   MILLRACE_RETURN_IF_ERROR(CheckRange("number of PipeMare steps",
                                       static_cast<double>(o.pipemare_steps), o.pipemare_steps >= 0,

@@ -1,8 +1,8 @@
 #include "pipeline/models/open_flow_network.h"
 
 #include <cstdint>
-#include <exception>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/nn/stage.h"
@@ -40,13 +41,17 @@ absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options
   const auto refused = [&](const std::string& why) {
     return absl::InvalidArgumentError(absl::StrCat(options.name, " cannot be used: ", why));
   };
-  at::Tensor made;
-  try {
-    made = whole.Forward({at::zeros({PictureCount(options.pairs), kColours, height, width})})[0];
-  } catch (const std::exception& e) {
-    return refused(absl::StrCat("it fails on a pair of pictures, of 6 channels, ", width, "x",
-                                height, ": ", CauseLine(e.what())));
-  }
+  MILLRACE_ASSIGN_OR_RETURN(
+      const at::Tensor made,
+      ExceptionToStatus(
+          [&]() -> absl::StatusOr<at::Tensor> {
+            return whole.Forward(
+                {at::zeros({PictureCount(options.pairs), kColours, height, width})})[0];
+          },
+          [&](std::string_view text) {
+            return refused(absl::StrCat("it fails on a pair of pictures, of 6 channels, ", width,
+                                        "x", height, ": ", CauseLine(text)));
+          }));
   found.Restore(whole.buffers());
   const std::vector<std::int64_t> needed = {PairCount(options.pairs), kFlowValues, height, width};
   if (made.sizes().vec() == needed && made.scalar_type() == at::kFloat) return absl::OkStatus();

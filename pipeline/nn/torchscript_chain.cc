@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <ATen/ops/clone.h>
@@ -11,6 +12,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/exception_to_status.h"
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/tensor_files/archive_error.h"
@@ -101,11 +103,9 @@ absl::StatusOr<torch::jit::Module> LoadModule(const std::string& path) {
   absl::StatusOr<std::string> bytes = ReadFile(path, kMaxModelBytes);
   if (absl::IsNotFound(bytes.status())) return Missing(path);
   if (!bytes.ok()) return bytes.status();
-  try {
-    return Decode(path, *std::move(bytes));
-  } catch (const std::exception& e) {
-    return NoNetwork(path, ArchiveError(e.what()));
-  }
+  return ExceptionToStatus(
+      [&] { return Decode(path, *std::move(bytes)); },
+      [&](std::string_view text) { return NoNetwork(path, ArchiveError(text)); });
 }
 
 // Two stages that learn at the same time must not share a parameter.

@@ -83,12 +83,12 @@ absl::StatusOr<std::string> BytesOf(const std::string& path, const NamedTensors&
                                             "`"));
   }
   MILLRACE_RETURN_IF_ERROR(NamingFile(file.status(), path));
-  const std::uint64_t most = MaxBytesOf(needed);
-  if (static_cast<std::uint64_t>(file->info().st_size) > most) {
-    return Foreign(path, absl::StrCat("it has ", file->info().st_size, " bytes where at most ",
-                                      most, " are needed"));
+  const std::uint64_t max = MaxBytesOf(needed);
+  if (static_cast<std::uint64_t>(file->info().st_size) > max) {
+    return Foreign(path, absl::StrCat("it has ", file->info().st_size, " bytes where at most ", max,
+                                      " are needed"));
   }
-  absl::StatusOr<std::string> bytes = file->Read(most);
+  absl::StatusOr<std::string> bytes = file->Read(max);
   MILLRACE_RETURN_IF_ERROR(NamingFile(bytes.status(), path));
   return bytes;
 }

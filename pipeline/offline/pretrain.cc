@@ -22,7 +22,7 @@
 namespace millrace::pipeline {
 namespace {
 
-constexpr int kLeastSide = 64;
+constexpr int kMinSide = 64;
 
 // Options of the generated stream: the speed of its fastest cameras, in pixels per frame, and the
 // length of a scene.
@@ -30,9 +30,9 @@ constexpr double kFastest = 2.75;
 constexpr int kFramesPerScene = 50;
 
 absl::Status CheckSide(const char* name, int side, int multiple) {
-  if (side >= kLeastSide && side % multiple == 0) return absl::OkStatus();
+  if (side >= kMinSide && side % multiple == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, " is ", side, "; it must be a multiple of ",
-                                                 multiple, ", at least ", kLeastSide));
+                                                 multiple, ", at least ", kMinSide));
 }
 
 absl::Status CheckOptions(const PretrainOptions& options) {
@@ -54,11 +54,11 @@ absl::Status CheckOptions(const PretrainOptions& options) {
   return absl::OkStatus();
 }
 
-constexpr double kLeastRateShare = 1.0 / 8;
+constexpr double kMinRateShare = 1.0 / 8;
 
 // The learning rate, relative to the initial one, after the share `done` of all frames.
 double RateShare(double done) {
-  return kLeastRateShare + (1 - kLeastRateShare) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  return kMinRateShare + (1 - kMinRateShare) * (1 + std::cos(std::numbers::pi * done)) / 2;
 }
 
 // Scores the network on one pair, then learns from it.

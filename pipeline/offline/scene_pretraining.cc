@@ -35,7 +35,7 @@ namespace {
 constexpr std::int64_t kPairsPerStep = 4;
 constexpr std::int64_t kWarmUpSteps = 200;
 constexpr std::int64_t kStepsPerCheckpoint = 500;
-constexpr double kLeastRateShare = 0.02;
+constexpr double kMinRateShare = 0.02;
 // The largest gradient of a layer; a larger one is scaled down.
 constexpr double kClipNorm = 1;
 
@@ -73,7 +73,7 @@ double RateShare(std::int64_t step, std::int64_t steps) {
   const double warm_up = std::min(1.0, static_cast<double>(step + 1) / kWarmUpSteps);
   const double done = static_cast<double>(step) / static_cast<double>(steps);
   const double cosine = (1 + std::cos(std::numbers::pi * done)) / 2;
-  return warm_up * (kLeastRateShare + (1 - kLeastRateShare) * cosine);
+  return warm_up * (kMinRateShare + (1 - kMinRateShare) * cosine);
 }
 
 /// The network, an optimizer for each layer, and the number of steps so far.

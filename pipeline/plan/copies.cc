@@ -70,16 +70,16 @@ const std::size_t* DeviceCopies::Find(OperationKind kind, int stage, const Step&
 
 double MaxLinkLoad(std::span<const StageCost> costs, std::span<const int> device_of) {
   std::map<std::pair<int, int>, double> loads;
-  double most = 0;
+  double max = 0;
   for (std::size_t i = 0; i + 1 < device_of.size(); ++i) {
     const int from = device_of[i];
     const int to = device_of[i + 1];
     if (from == to) continue;
     for (const std::pair<int, int>& link : {std::pair(from, to), std::pair(to, from)}) {
-      most = std::max(most, loads[link] += costs[i].copy);
+      max = std::max(max, loads[link] += costs[i].copy);
     }
   }
-  return most;
+  return max;
 }
 
 }  // namespace millrace::pipeline

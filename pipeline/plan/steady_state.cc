@@ -54,11 +54,11 @@ class EventGraph {
   [[nodiscard]] const std::vector<double>& loads() const { return loads_; }
   // The time for which the busiest device or link works, by pattern.
   [[nodiscard]] double MaxLoad() const {
-    double most = *std::ranges::max_element(loads_);
+    double max = *std::ranges::max_element(loads_);
     for (const double load : copies_.loads()) {
-      most = std::max(most, load * plan_.samples_per_pattern);
+      max = std::max(max, load * plan_.samples_per_pattern);
     }
-    return most;
+    return max;
   }
 
  private:

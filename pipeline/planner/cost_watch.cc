@@ -10,15 +10,15 @@ namespace millrace::pipeline {
 
 double Movement(const std::vector<StageCost>& planned, const std::vector<StageCost>& measured) {
   MILLRACE_CHECK(planned.size() == measured.size());
-  double most = 0;
+  double max = 0;
   double slowest = 0;
   for (std::size_t i = 0; i < planned.size(); ++i) {
-    most = std::max(most, std::abs(measured[i].forward - planned[i].forward) +
-                              std::abs(measured[i].backward - planned[i].backward) +
-                              std::abs(measured[i].update - planned[i].update));
+    max = std::max(max, std::abs(measured[i].forward - planned[i].forward) +
+                            std::abs(measured[i].backward - planned[i].backward) +
+                            std::abs(measured[i].update - planned[i].update));
     slowest = std::max(slowest, planned[i].total());
   }
-  return slowest > 0 ? most / slowest : 0;
+  return slowest > 0 ? max / slowest : 0;
 }
 
 CostWatch::CostWatch(const Options& options) : options_(options), times_(options.max_stages) {}

@@ -67,10 +67,10 @@ double Sum(const Layers& layers, double LayerProfile::*bytes) {
                          [bytes](double sum, const LayerProfile& l) { return sum + l.*bytes; });
 }
 
-double Most(const Layers& layers, double LayerProfile::*bytes) {
-  double most = 0;
-  for (const LayerProfile& layer : layers) most = std::max(most, layer.*bytes);
-  return most;
+double Max(const Layers& layers, double LayerProfile::*bytes) {
+  double max = 0;
+  for (const LayerProfile& layer : layers) max = std::max(max, layer.*bytes);
+  return max;
 }
 
 /// The bytes of all stages under the schedule. Without cuts, assumes equal costs of all layers,
@@ -88,12 +88,12 @@ absl::StatusOr<double> HeldByStages(const Layers& layers, const Use& use) {
   request.costs.assign(cuts.size() + 1, {.forward = 1, .backward = 2, .update = 0});
   request.period = 0;
   MILLRACE_ASSIGN_OR_RETURN(const Phases phases, MakePhases(use.schedule, request));
-  double most = 0;
+  double max = 0;
   for (const Phase& phase : phases) {
     const std::vector<double> bytes = DeviceBytes(phase.plan, layers, cuts);
-    most = std::max(most, std::accumulate(bytes.begin(), bytes.end(), 0.0));
+    max = std::max(max, std::accumulate(bytes.begin(), bytes.end(), 0.0));
   }
-  return most;
+  return max;
 }
 
 Layers Without(Layers layers, const std::vector<double LayerProfile::*>& bytes) {
@@ -115,7 +115,7 @@ absl::StatusOr<double> NeedOf(const Layers& layers, const Use& use) {
   const double all_weights =
       versions + with_state + second + (use.unproven + kOtherCopies) * with_state;
 
-  const double widest = Most(layers, &LayerProfile::output_bytes);
+  const double widest = Max(layers, &LayerProfile::output_bytes);
   MILLRACE_ASSIGN_OR_RETURN(const double samples,
                             HeldByStages(Without(layers, {&LayerProfile::weight_bytes}), use));
   // One sample through all layers, each as a stage.

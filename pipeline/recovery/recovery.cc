@@ -128,7 +128,7 @@ void Recovery::OnLearned() {
 
 bool Recovery::RollBackIsDue() const {
   const bool diverged =
-      detector_.diverged() || not_finite_ || skipped_ >= options_.divergence.most_refused;
+      detector_.diverged() || not_finite_ || skipped_ >= options_.divergence.max_refused;
   return diverged && !gave_up() && (learned_ > 0 || (origin_ && !snapshots_.any_proven()));
 }
 

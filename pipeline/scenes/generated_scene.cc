@@ -72,18 +72,18 @@ GeneratedScene::GeneratedScene(const Options& options, Random& random)
       middle_(options.width / 2.0, options.height / 2.0),
       wall_({.width = static_cast<int>(options.width * options.wall),
              .height = static_cast<int>(options.height * options.wall),
-             .most_radius = options.height / 3.0,
+             .max_radius = options.height / 3.0,
              .contrast = contrast_,
              .brightness = brightness_},
             random),
       camera_(MakeCamera()) {
-  const int count = static_cast<int>(random.Uniform(options.least_things, options.most_things + 1));
+  const int count = static_cast<int>(random.Uniform(options.min_things, options.max_things + 1));
   for (int i = 0; i < count; ++i) things_.push_back(MakeThing());
 }
 
 GeneratedScene::Camera GeneratedScene::MakeCamera() {
   const bool still = random_.Chance(options_.still_share);
-  const double speed = still ? 0 : options_.speed * random_.Uniform(options_.least_pace, 1);
+  const double speed = still ? 0 : options_.speed * random_.Uniform(options_.min_pace, 1);
   const Point place = options_.wall * middle_;
   const double move_spread = kSpreadForSpeed * speed;
   const double zoom_spread = kZoomForSpeed * speed / std::sqrt(std::norm(middle_));
@@ -96,11 +96,11 @@ GeneratedScene::Camera GeneratedScene::MakeCamera() {
 
 GeneratedScene::Thing GeneratedScene::MakeThing() {
   // Small things are more likely than large ones.
-  const double small = 1 / options_.least_thing;
+  const double small = 1 / options_.min_thing;
   const double large = 1 / kMaxThing;
   const double half_width = options_.height / random_.Uniform(large, small);
   const double half_height = half_width * random_.Uniform(0.7, 2);
-  const double spread = kSpreadForSpeed * options_.speed * random_.Uniform(options_.least_pace, 1);
+  const double spread = kSpreadForSpeed * options_.speed * random_.Uniform(options_.min_pace, 1);
   const double x = random_.Uniform(0, options_.width);
   const Point place(x, random_.Uniform(0, options_.height));
   const Point speed = spread * random_.BellPoint();
@@ -108,7 +108,7 @@ GeneratedScene::Thing GeneratedScene::MakeThing() {
   const double brightness = brightness_ + contrast_ * random_.Uniform(-1, 1);
   return {.texture = Texture({.width = static_cast<int>(2 * half_width) + 3,
                               .height = static_cast<int>(2 * half_height) + 3,
-                              .most_radius = half_height,
+                              .max_radius = half_height,
                               .contrast = contrast,
                               .brightness = brightness},
                              random_),

@@ -24,14 +24,14 @@ class GeneratedScene {
     /// The camera's mean motion in pixels per frame. Things are as fast.
     double speed = 2.75;
     /// The slowest camera, as a share of `speed`; the paces between it and 1 are equally likely.
-    double least_pace = 1;
+    double min_pace = 1;
     /// The share of scenes with a fixed camera.
     double still_share = 0;
-    int least_things = 3;
-    int most_things = 3;
+    int min_things = 3;
+    int max_things = 3;
     /// Half the width of the smallest thing, as a share of the picture's height. The largest has
     /// 0.2.
-    double least_thing = 0.1;
+    double min_thing = 0.1;
     /// The wall's size as a multiple of the picture's, before it is mirrored.
     double wall = 3;
   };

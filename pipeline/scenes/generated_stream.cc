@@ -14,10 +14,10 @@ GeneratedScene::Options SceneOptions(const GeneratedStream::Options& options) {
   GeneratedScene::Options scene{
       .width = options.width, .height = options.height, .speed = options.speed};
   if (options.scenes == GeneratedStream::Scenes::kVaried) {
-    scene.least_pace = 0.1;
+    scene.min_pace = 0.1;
     scene.still_share = 0.5;
-    scene.most_things = 8;
-    scene.least_thing = 0.025;
+    scene.max_things = 8;
+    scene.min_thing = 0.025;
     scene.wall = 1.5;
   }
   return scene;

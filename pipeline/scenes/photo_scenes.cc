@@ -21,7 +21,7 @@ constexpr int kReferenceWidth = 192;
 constexpr double kSlowest = 0.3;  // Pixels per frame at the reference width.
 constexpr double kFastest = 10;
 constexpr double kStillShare = 0.35;
-constexpr int kMostThings = 7;
+constexpr int kMaxThings = 7;
 constexpr double kSmallestThing = 0.05;  // Of the width.
 constexpr double kLargestThing = 0.35;
 // Pixels of texture beyond each border, so that little of it has to be mirrored.
@@ -158,9 +158,9 @@ cv::Mat DrawTexture(Random& random, cv::Size size, std::span<const Photograph> p
   const cv::Mat whole(photograph.height, photograph.width, CV_8U,
                       const_cast<std::uint8_t*>(photograph.grey.data()));
   const cv::Size wanted(size.width + 2 * kMargin, size.height + 2 * kMargin);
-  const double least = std::max(static_cast<double>(wanted.width) / whole.cols,
-                                static_cast<double>(wanted.height) / whole.rows);
-  const double scale = least < 1 ? least * random.Uniform(1, 1.6) : least;
+  const double min = std::max(static_cast<double>(wanted.width) / whole.cols,
+                              static_cast<double>(wanted.height) / whole.rows);
+  const double scale = min < 1 ? min * random.Uniform(1, 1.6) : min;
   cv::Mat scaled;
   cv::resize(whole, scaled,
              {std::max(wanted.width, static_cast<int>(scale * whole.cols)),
@@ -195,7 +195,7 @@ std::vector<SceneLayer> DrawLayers(Random& random, cv::Size size,
                 {.shift = speed * random.Uniform(0, 1), .spin = speed / 300, .tilt = 2e-5 * speed});
   std::vector<SceneLayer> layers = {
       {.texture = DrawTexture(random, size, photographs), .cover = {}, .motion = of_camera}};
-  const int things = Whole(random, kMostThings + 1);
+  const int things = Whole(random, kMaxThings + 1);
   for (int i = 0; i < things; ++i) {
     const bool with_camera = random.Chance(0.7);
     const Motion own = DrawMotion(random, size,
@@ -317,12 +317,12 @@ std::uint64_t Mixed(std::uint64_t seed, std::int64_t number) {
 
 PhotoScenes::PhotoScenes(const Options& options, std::vector<Photograph> photographs)
     : options_(options), photographs_(std::move(photographs)) {
-  constexpr int kLeastSide = 64;
-  constexpr int kLeastPhotograph = 16;
-  MILLRACE_CHECK(options.width >= kLeastSide && options.height >= kLeastSide);
+  constexpr int kMinSide = 64;
+  constexpr int kMinPhotograph = 16;
+  MILLRACE_CHECK(options.width >= kMinSide && options.height >= kMinSide);
   MILLRACE_CHECK(!photographs_.empty());
   for (const Photograph& one : photographs_) {
-    MILLRACE_CHECK(one.width >= kLeastPhotograph && one.height >= kLeastPhotograph);
+    MILLRACE_CHECK(one.width >= kMinPhotograph && one.height >= kMinPhotograph);
     MILLRACE_CHECK(one.grey.size() == static_cast<std::size_t>(one.width) * one.height);
   }
 }

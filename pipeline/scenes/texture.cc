@@ -69,7 +69,7 @@ struct Leaf {
 // The density of radii falls with their cube, so every size covers the same area.
 double DrawRadius(const Texture::Options& options, Random& random) {
   const double small = 1 / (kMinRadius * kMinRadius);
-  const double large = 1 / (options.most_radius * options.most_radius);
+  const double large = 1 / (options.max_radius * options.max_radius);
   return 1 / std::sqrt(random.Uniform(large, small));
 }
 

@@ -23,7 +23,7 @@ class Texture {
     int width = 0;
     int height = 0;
     /// Half the size of the largest leaf, in pixels. The smallest has 1.5.
-    double most_radius = 60;
+    double max_radius = 60;
     /// The maximum distance of grey values from `brightness`.
     double contrast = 0.4;
     double brightness = 0.5;

@@ -84,12 +84,12 @@ std::string_view ScheduleSummary(std::string_view name) {
 }
 
 double MinPeriod(const std::vector<StageCost>& costs) {
-  double least = 0;
+  double min = 0;
   for (std::size_t i = 0; i < costs.size(); ++i) {
     const bool last = i + 1 == costs.size();
-    least = std::max({least, costs[i].total(), last ? 0 : costs[i].copy});
+    min = std::max({min, costs[i].total(), last ? 0 : costs[i].copy});
   }
-  return least;
+  return min;
 }
 
 }  // namespace millrace::pipeline

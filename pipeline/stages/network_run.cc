@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/device/device_failure.h"
@@ -28,12 +30,12 @@ absl::Status GoThrough(const FirstInput& first, bool all_have_losses, CheckOutpu
   int number = 0;
   for (const Stage& stage : CutIntoStages(first.chain, first.cuts)) {
     ++number;
-    try {
-      passed = stage.Forward(passed, first.seed);
-    } catch (const std::exception& e) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "stage ", number, " of the network refuses the first input: ", CauseLine(e.what())));
-    }
+    MILLRACE_RETURN_IF_ERROR(ExceptionToStatus(
+        [&] { passed = stage.Forward(passed, first.seed); },
+        [number](std::string_view text) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              "stage ", number, " of the network refuses the first input: ", CauseLine(text)));
+        }));
     const bool last = number == static_cast<int>(first.cuts.size()) + 1;
     if (!last && !all_have_losses) continue;
     const std::string what =

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
+#include "base/exception_to_status.h"
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/tensor_files/archive_error.h"
@@ -19,7 +20,7 @@ namespace millrace::pipeline {
 namespace {
 
 // Four billion numbers, because the file may also hold samples to learn from.
-constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
 
 absl::Status NotTensors(const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -60,13 +61,13 @@ void WriteArchive(const c10::IValue& dict, std::string& bytes) {
 }  // namespace
 
 absl::StatusOr<NamedTensors> ReadTensors(const std::string& path) {
-  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, kMostBytes));
+  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, kMaxBytes));
   return DecodeTensors(std::move(bytes), path);
 }
 
 absl::StatusOr<NamedTensors> DecodeTensors(std::string bytes, const std::string& path) {
-  NamedTensors tensors;
-  try {
+  const auto decode = [&]() -> absl::StatusOr<NamedTensors> {
+    NamedTensors tensors;
     const absl::StatusOr<c10::IValue> value = TensorArchive(std::move(bytes)).Read("data");
     if (!value.ok()) return NotTensors(path, std::string(value.status().message()));
     if (!value->isGenericDict()) return NotTensors(path, "it holds no dict");
@@ -76,10 +77,10 @@ absl::StatusOr<NamedTensors> DecodeTensors(std::string bytes, const std::string&
       }
       tensors.emplace_back(entry.key().toStringRef(), entry.value().toTensor());
     }
-  } catch (const std::exception& e) {
-    return NotTensors(path, ArchiveError(e.what()));
-  }
-  return tensors;
+    return tensors;
+  };
+  return ExceptionToStatus(
+      decode, [&](std::string_view text) { return NotTensors(path, ArchiveError(text)); });
 }
 
 absl::Status WriteTensors(const std::string& path, const NamedTensors& tensors) {

@@ -50,10 +50,10 @@ absl::StatusOr<Key> KeyOf(const std::string& pem, const PemFile& file) {
 
 // Clamps years that 64-bit nanoseconds cannot represent.
 std::chrono::nanoseconds SinceEpoch(const ASN1_TIME* time) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 33;
+  constexpr std::int64_t kMax = std::int64_t{1} << 33;
   std::tm parts = {};
   if (ASN1_TIME_to_tm(time, &parts) != 1) return std::chrono::nanoseconds(0);
-  return std::chrono::seconds(std::clamp<std::int64_t>(timegm(&parts), 0, kMost));
+  return std::chrono::seconds(std::clamp<std::int64_t>(timegm(&parts), 0, kMax));
 }
 
 bool HasExpired(const X509* certificate) {

@@ -44,8 +44,7 @@ absl::StatusOr<pipeline::NetworkProfile> Measure(const StreamConfig& stream,
                                          {.steps = kSamples, .on_step = show});
   }
   const auto failed = [](std::string_view what) {
-    return absl::InternalError(
-        absl::StrCat("measuring the model failed: ", pipeline::CauseLine(what)));
+    return absl::InternalError(absl::StrCat("measuring the model failed: ", CauseLine(what)));
   };
   MILLRACE_ASSIGN_OR_RETURN(
       pipeline::ProfiledFlow flow,

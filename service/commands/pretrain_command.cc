@@ -41,7 +41,7 @@ Examples
     --output refine-start.safetensors)";
 
 // Smaller pictures have too little texture for a scene.
-constexpr int kLeastSide = 128;
+constexpr int kMinSide = 128;
 
 pipeline::Photograph InGrey(const ingest::Picture& picture) {
   pipeline::Photograph photograph{.width = picture.width, .height = picture.height, .grey = {}};
@@ -66,12 +66,12 @@ absl::StatusOr<std::vector<pipeline::Photograph>> ReadPhotographs(const std::str
         ingest::DecodeImage({reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
     if (!image.ok()) return refused(image.status());
     const ingest::Picture& picture = *image->picture;
-    if (std::min(picture.width, picture.height) < kLeastSide) continue;
+    if (std::min(picture.width, picture.height) < kMinSide) continue;
     photographs.push_back(InGrey(picture));
   }
   if (photographs.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(folder, ": no picture has at least ", kLeastSide, "x", kLeastSide, " pixels"));
+        absl::StrCat(folder, ": no picture has at least ", kMinSide, "x", kMinSide, " pixels"));
   }
   return photographs;
 }

@@ -52,13 +52,13 @@ int CountDocuments(const std::string& yaml) {
 
 // An alias of three letters stands for everything below its anchor, possibly itself. No real
 // configuration comes near either limit.
-constexpr int kMostLevels = 100;
-constexpr int kMostNodes = 200'000;
+constexpr int kMaxLevels = 100;
+constexpr int kMaxNodes = 200'000;
 
 /// The place where a limit is exceeded, with each alias expanded. `level` is the depth of `node`;
 /// `left` is the number of further nodes allowed.
 std::optional<YAML::Mark> WhereTooMuch(const YAML::Node& node, int level, int& left) {
-  if (level > kMostLevels || --left < 0) return node.Mark();
+  if (level > kMaxLevels || --left < 0) return node.Mark();
   if (!node.IsSequence() && !node.IsMap()) return std::nullopt;
   for (const auto& entry : node) {
     std::optional<YAML::Mark> where;
@@ -75,11 +75,11 @@ std::optional<YAML::Mark> WhereTooMuch(const YAML::Node& node, int level, int& l
 
 /// Notes an error if a walk over all nodes of `document` would not end.
 bool CanBeWalked(const YAML::Node& document, ConfigErrors& errors) {
-  int left = kMostNodes;
+  int left = kMaxNodes;
   const std::optional<YAML::Mark> where = WhereTooMuch(document, 1, left);
   if (!where) return true;
   errors.Add(*where, "",
-             absl::StrCat("here are more than ", kMostLevels, " levels or ", kMostNodes,
+             absl::StrCat("here are more than ", kMaxLevels, " levels or ", kMaxNodes,
                           " values, an alias counted as all that it stands for; look for one that "
                           "stands within itself, or write out what it stands for"));
   return false;
@@ -106,7 +106,7 @@ std::optional<YAML::Node> Parse(std::string_view yaml, ConfigErrors& errors) {
 
 // The size limit is above that of any configuration. kPatience limits the wait for a program that
 // writes the file into a pipe.
-constexpr std::uint64_t kMostBytes = 16 << 20;
+constexpr std::uint64_t kMaxBytes = 16 << 20;
 constexpr std::chrono::seconds kPatience(30);
 
 absl::StatusOr<std::string> OrNotFound(absl::StatusOr<std::string> text) {
@@ -115,7 +115,7 @@ absl::StatusOr<std::string> OrNotFound(absl::StatusOr<std::string> text) {
 }
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
-  return OrNotFound(ReadFileOrPipe(path, kMostBytes, kPatience));
+  return OrNotFound(ReadFileOrPipe(path, kMaxBytes, kPatience));
 }
 
 /// The base of relative paths in the file. A pipe has no folder.
@@ -168,7 +168,7 @@ absl::StatusOr<ConfigFile> LoadConfigFile(const std::string& path) {
 }
 
 absl::StatusOr<Config> LoadConfigAgain(const std::string& path) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::string text, OrNotFound(ReadFile(path, kMostBytes)));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, OrNotFound(ReadFile(path, kMaxBytes)));
   return ParseConfig(text, path, FolderOf(path));
 }
 

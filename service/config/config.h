@@ -34,9 +34,9 @@ enum class Task { kFlow, kNextFrame, kClassification, kRegression };
 }
 
 /// The largest number of stages of a schedule.
-inline constexpr int kMostStages = 8;
+inline constexpr int kMaxStages = 8;
 /// The largest number of streams.
-inline constexpr std::size_t kMostStreams = 64;
+inline constexpr std::size_t kMaxStreams = 64;
 
 /// One camera and its learner.
 struct StreamConfig {

@@ -14,9 +14,9 @@ namespace {
 constexpr double kOpenSmoothness = -1;
 
 /// The default limit of stages for the kind auto.
-int MostStagesHere() {
-  constexpr int kMost = 4;
-  return std::clamp(static_cast<int>(UsableCores()), 1, kMost);
+int MaxStagesHere() {
+  constexpr int kMax = 4;
+  return std::clamp(static_cast<int>(UsableCores()), 1, kMax);
 }
 
 /// Whether a key is set that the kind auto does not support. Then the author means another kind.
@@ -46,7 +46,7 @@ void ChooseStages(StreamConfig& stream) {
   const auto cuts = static_cast<int>(learner.cuts.size());
   const auto placed = static_cast<int>(learner.request.device_of.size());
   if (learner.schedule == "auto") {
-    learner.stages = MostStagesHere();
+    learner.stages = MaxStagesHere();
   } else if (cuts > 0) {
     learner.stages = cuts + 1;
   } else {

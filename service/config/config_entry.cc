@@ -27,7 +27,7 @@ json ScalarJson(const YAML::Node& node) {
   if (!quoted && (text == "true" || text == "false")) return text == "true";
   std::int64_t whole = 0;
   if (!quoted && absl::SimpleAtoi(text, &whole) && absl::StrCat(whole) == text) {
-    const bool exact = whole >= -kMostExact && whole <= kMostExact;
+    const bool exact = whole >= -kMaxExact && whole <= kMaxExact;
     return exact ? json(whole) : json(text);
   }
   double real = 0;

@@ -11,12 +11,12 @@
 
 namespace millrace::service {
 
-/// JSON carries whole numbers exactly from -kMostExact to kMostExact, because programs read them as
+/// JSON carries whole numbers exactly from -kMaxExact to kMaxExact, because programs read them as
 /// doubles.
-inline constexpr std::int64_t kMostExact = (std::int64_t{1} << 53) - 1;
+inline constexpr std::int64_t kMaxExact = (std::int64_t{1} << 53) - 1;
 
 /// The node as JSON, with keys in alphabetical order. Numbers and booleans keep their type. Other
-/// scalars, and whole numbers beyond kMostExact, become text.
+/// scalars, and whole numbers beyond kMaxExact, become text.
 [[nodiscard]] std::string EntryJson(const YAML::Node& node);
 
 /// `entry` (JSON) as clients may see it: without the login of its URI.

@@ -191,7 +191,7 @@ constexpr ConfigKey kFileKeys[] = {
      "fit. Left out: all cores that this process may use and the time of each GPU. In this case "
      "the streams of this file may exceed the limits, and the log says so."},
     {"streams",
-     SectionsType{{0, kMostStreams}, StreamKeys},
+     SectionsType{{0, kMaxStreams}, StreamKeys},
      {nullptr, ReadStreams},
      "The cameras, up to 64. Each has its own model, which learns only from this camera.",
      ForTasks::kAll,

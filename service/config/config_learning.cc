@@ -113,7 +113,7 @@ constexpr ConfigKey kCheckpointKeys[] = {
 ConfigKeys OptimizerKeys() { return kOptimizerKeys; }
 
 void CheckOptimizer(const ConfigValue& entry, StreamConfig& config) {
-  constexpr double kLeastClip = 1e-6;  // As pipeline::CheckOptimizer().
+  constexpr double kMinClip = 1e-6;  // As pipeline::CheckOptimizer().
   const std::optional<ConfigValue> own = entry.Find("optimizer");
   const std::optional<ConfigValue> kind = own ? own->Find("kind") : std::nullopt;
   if (kind && std::ranges::count(pipeline::OptimizerNames(), kind->node().Scalar()) == 0) return;
@@ -129,7 +129,7 @@ void CheckOptimizer(const ConfigValue& entry, StreamConfig& config) {
       entry.WrongAt("optimizer", key, "needs a momentum above 0, such as momentum: 0.9");
     }
   };
-  if (optimizer.clip_update > 0 && optimizer.clip_update < kLeastClip) {
+  if (optimizer.clip_update > 0 && optimizer.clip_update < kMinClip) {
     entry.WrongAt("optimizer", "clip_update", "must be 0, or 0.000001 or more");
   }
   check("momentum", optimizer.momentum);

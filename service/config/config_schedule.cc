@@ -57,17 +57,17 @@ constexpr ConfigKey kScheduleKeys[] = {
      "for frames_per_second; the default if the key is left out. Others: local, recompute, stale, "
      "hybrid, pipedream, pipedream_2bw, gpipe, timeprest, k_periodic, interleaved. "
      "docs/schedules.md shows them all."},
-    {"stages", WholeType{1, kMostStages},
+    {"stages", WholeType{1, kMaxStages},
      Member([](auto& t) -> auto& { return t.stream->learner.stages; }),
      "1 to 8, fewer than the network has layers. Each stage has its own thread, unless placement "
      "or separate_backwards is given. Left out: 2. With the kind auto: at most one for each core, "
      "and never more than 4."},
-    {"cuts", WholesType{{0, kMostStages - 1}, {1, 1000}},
+    {"cuts", WholesType{{0, kMaxStages - 1}, {1, 1000}},
      Member([](auto& t) -> auto& { return t.stream->learner.cuts; }),
      "The first layer of each stage after the first, counted from 0. Left out: the cuts that "
      "balance the measured costs best."},
     {"devices",
-     TextsType{{1, kMostStages}},
+     TextsType{{1, kMaxStages}},
      {[](const Target& t) -> Json { return t.stream->learner.devices; }, SetDevices},
      "The devices of the stages: cpu, cuda (the first NVIDIA GPU) or cuda:N, one for all stages or "
      "a list with one for each; or auto: the first GPU if it can be used, else the CPU. The log "
@@ -105,7 +105,7 @@ constexpr ConfigKey kScheduleKeys[] = {
      Member([](auto& t) -> auto& { return t.stream->learner.request.separate_backwards; }),
      "stale and hybrid only: a second thread for each stage but the last, which runs its backwards "
      "and updates beside its forwards."},
-    {"placement", WholesType{{0, kMostStages}, {0, kMostStages - 1}},
+    {"placement", WholesType{{0, kMaxStages}, {0, kMaxStages - 1}},
      Member([](auto& t) -> auto& { return t.stream->learner.request.device_of; }),
      "interleaved only: the thread of each stage, counted from 0. Left out: in turn, half as many "
      "threads as stages."},

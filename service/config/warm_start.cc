@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The program is CHECKOUT/build/PRESET/service/millrace. The tests' programs are one folder deeper.
-constexpr int kMostLevels = 5;
+constexpr int kMaxLevels = 5;
 
 bool IsFile(const fs::path& path) {
   std::error_code error;
@@ -33,7 +33,7 @@ std::string WarmStartWeightsOf(const std::string& program, std::string_view netw
   const fs::path installed = folder.parent_path() / "share/millrace/weights" / name;
   if (IsFile(installed)) return installed.string();
   fs::path above = folder;
-  for (int level = 0; level < kMostLevels && above.has_relative_path(); ++level) {
+  for (int level = 0; level < kMaxLevels && above.has_relative_path(); ++level) {
     above = above.parent_path();
     const fs::path in_checkout = above / "samples/weights" / name;
     if (IsFile(in_checkout)) return in_checkout.string();

@@ -186,12 +186,12 @@ double Updates(const StreamSnapshot& snapshot) {
 }
 
 /// The load of the busiest stage. NaN if the load is unknown, as on GPUs.
-double MostLoad(const StreamReading& reading) {
-  double most = std::numeric_limits<double>::quiet_NaN();
+double MaxLoad(const StreamReading& reading) {
+  double max = std::numeric_limits<double>::quiet_NaN();
   for (const StageLoad& load : reading.snapshot.loads) {
-    most = std::fmax(most, load.predicting + load.learning);
+    max = std::fmax(max, load.predicting + load.learning);
   }
-  return most;
+  return max;
 }
 
 void AppendPromise(const StreamReadings& readings, Families& families) {
@@ -213,7 +213,7 @@ void AppendPromise(const StreamReadings& readings, Families& families) {
       "millrace_pipeline_busiest_stage_load_ratio",
       "Share of the last ten seconds in which the stage that works most has worked. Near 1 it "
       "sets the pace of all. NaN where it is not known, as on GPUs.",
-      readings, MostLoad));
+      readings, MaxLoad));
   families.push_back(Gauged("millrace_pipeline_update_every",
                             "From every which frame the learner has time to learn; 0: from none.",
                             readings, [](const auto& r) { return r.snapshot.update_every; }));

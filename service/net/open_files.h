@@ -25,7 +25,7 @@ struct OpenFileShares {
 [[nodiscard]] OpenFileShares ShareOpenFiles(std::size_t limit, std::size_t streams);
 
 /// The current limit (RLIMIT_NOFILE).
-[[nodiscard]] std::size_t MostOpenFiles();
+[[nodiscard]] std::size_t MaxOpenFiles();
 
 /// Raises the limit as far as this process may, to a million at most, for itself and its child
 /// processes. Logs what a low limit suffices for. Fails with RESOURCE_EXHAUSTED if the limit is too

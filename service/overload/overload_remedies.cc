@@ -43,11 +43,11 @@ double RoundedDown(double rate) {
 void FindInput(double share, int multiple, const pipeline::LearnerDescription& learner,
                Remedies& remedies) {
   const double shape = static_cast<double>(learner.height) / learner.width;
-  const double most = share * learner.width * learner.height;
+  const double max = share * learner.width * learner.height;
   for (const double difference : {0.03, 0.15}) {
     for (int width = learner.width / multiple * multiple; width >= kMinSide; width -= multiple) {
       const int height = static_cast<int>(std::lround(width * shape / multiple)) * multiple;
-      if (height < kMinSide || static_cast<double>(width) * height > most) continue;
+      if (height < kMinSide || static_cast<double>(width) * height > max) continue;
       if (std::abs(static_cast<double>(height) / width / shape - 1) > difference) continue;
       remedies.width = width;
       remedies.height = height;
@@ -68,8 +68,8 @@ int FindStages(double rate, double sample_s, double cores,
                const pipeline::LearnerDescription& learner) {
   std::size_t layers = 0;
   for (const pipeline::StageDescription& stage : learner.stages) layers += stage.layers.size();
-  const int most = std::min({kMostStages, static_cast<int>(cores), static_cast<int>(layers)});
-  for (auto stages = static_cast<int>(learner.stages.size()) + 1; stages <= most; ++stages) {
+  const int max = std::min({kMaxStages, static_cast<int>(cores), static_cast<int>(layers)});
+  for (auto stages = static_cast<int>(learner.stages.size()) + 1; stages <= max; ++stages) {
     if (kMaxLoad * stages / sample_s >= rate) return stages;
   }
   return 0;

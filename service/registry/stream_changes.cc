@@ -30,7 +30,7 @@ absl::Status WouldForget(const std::string& name) {
 }
 
 /// Changes from the configuration file must not fail because of waiting clients.
-std::size_t MostWaiting(bool of_file) {
+std::size_t MaxWaiting(bool of_file) {
   return of_file ? Claims::kNoLimit : StreamChanges::kMaxWaiting;
 }
 
@@ -86,7 +86,7 @@ StreamChanges::StreamChanges(Options options)
 absl::StatusOr<SharedStream> StreamChanges::Create(const StreamConfig& config,
                                                    const std::stop_token& stop) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim,
-                            claims_.Take(config.name, stop, MostWaiting(config.of_file)));
+                            claims_.Take(config.name, stop, MaxWaiting(config.of_file)));
   MILLRACE_RETURN_IF_ERROR(MakeRoom());
   const absl::Cleanup made = [this] {
     const MutexLock lock(mu_);
@@ -115,7 +115,7 @@ absl::StatusOr<Claims::Claim> StreamChanges::TakeTurn(Target& target) {
     MILLRACE_ASSIGN_OR_RETURN(const SharedStream only, options_.streams->Find(""));
     target.name = only->stream->config().name;
   }
-  return claims_.Take(target.name, target.stop, MostWaiting(target.of_file));
+  return claims_.Take(target.name, target.stop, MaxWaiting(target.of_file));
 }
 
 absl::Status StreamChanges::MakeRoom() {

@@ -47,9 +47,9 @@ void SetRate(double camera, StreamConfig& config) {
     config.learner.schedule = "one_f_one_b_star";
     return;
   }
-  const double most = config.source.max_frames_per_second;
+  const double max = config.source.max_frames_per_second;
   const double comes = camera > 0 ? camera : kUsualFrameRate;
-  config.learner.frames_per_second = most > 0 ? std::min(comes, most) : comes;
+  config.learner.frames_per_second = max > 0 ? std::min(comes, max) : comes;
   config.follows_camera = true;
 }
 

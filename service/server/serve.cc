@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds kGrpcGrace(700);
 
 Serve::Serve(Options options)
     : options_(std::move(options)),
-      shares_(ShareOpenFiles(MostOpenFiles(), options_.config.streams.size())),
+      shares_(ShareOpenFiles(MaxOpenFiles(), options_.config.streams.size())),
       budget_(options_.config.budget, streams_,
               [this](const ingest::SourceOptions& source) { return AnnouncedBy(source); }),
       rules_({.defaults = options_.config.defaults, .sources = options_.config.client_sources}),
@@ -48,7 +48,7 @@ Serve::Serve(Options options)
                     },
                 .on_begin = [this](const std::string& stream) { budget_.Hold(stream); },
                 .on_end = [this](const std::string& stream) { budget_.Release(stream); },
-                .max_streams = std::min(kMostStreams, shares_.streams)}),
+                .max_streams = std::min(kMaxStreams, shares_.streams)}),
       reload_({.load = options_.load,
                .changes = &changes_,
                .on_read =
@@ -59,7 +59,7 @@ Serve::Serve(Options options)
                .stop = stop_.get_token()},
               options_.config),
       reloading_({.max_waiting = 1, .full = absl::OkStatus()}),
-      fitting_({.max_waiting = kMostStreams, .full = absl::OkStatus()}),
+      fitting_({.max_waiting = kMaxStreams, .full = absl::OkStatus()}),
       certificate_({.tls = options_.config.listen.security.tls}) {
   MILLRACE_CHECK(options_.out != nullptr && options_.start_stream);
 }

@@ -29,11 +29,11 @@ CLI::Validator ScheduleName(std::vector<std::string> more) {
   return OneOf(std::move(names));
 }
 
-CLI::Validator WholeFrom(std::uint64_t least) {
-  const auto refuse = [least](const std::string& text) -> std::string {
+CLI::Validator WholeFrom(std::uint64_t min) {
+  const auto refuse = [min](const std::string& text) -> std::string {
     std::uint64_t number = 0;
-    if (absl::SimpleAtoi(text, &number) && number >= least) return "";
-    return absl::StrCat("'", text, "' must be a whole number from ", least, " on");
+    if (absl::SimpleAtoi(text, &number) && number >= min) return "";
+    return absl::StrCat("'", text, "' must be a whole number from ", min, " on");
   };
   return {refuse, ""};
 }

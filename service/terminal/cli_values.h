@@ -20,6 +20,6 @@ namespace millrace::service {
 [[nodiscard]] CLI::Validator ScheduleName(std::vector<std::string> more = {});
 
 /// Accepts an integer of at least `least`.
-[[nodiscard]] CLI::Validator WholeFrom(std::uint64_t least);
+[[nodiscard]] CLI::Validator WholeFrom(std::uint64_t min);
 
 }  // namespace millrace::service

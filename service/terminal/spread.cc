@@ -14,8 +14,8 @@ Spread SpreadOf(std::vector<double> values) {
   const std::size_t half = values.size() / 2;
   const bool odd = values.size() % 2 == 1;
   return {.median = odd ? values[half] : (values[half - 1] + values[half]) / 2,
-          .least = values.front(),
-          .greatest = values.back()};
+          .min = values.front(),
+          .max = values.back()};
 }
 
 Spread RatioOf(const std::vector<double>& values, const std::vector<double>& baseline) {
@@ -28,8 +28,8 @@ Spread RatioOf(const std::vector<double>& values, const std::vector<double>& bas
 }
 
 std::string Text(const Spread& spread, int digits) {
-  return absl::StrFormat("%.*f (%.*f to %.*f)", digits, spread.median, digits, spread.least, digits,
-                         spread.greatest);
+  return absl::StrFormat("%.*f (%.*f to %.*f)", digits, spread.median, digits, spread.min, digits,
+                         spread.max);
 }
 
 }  // namespace millrace::service

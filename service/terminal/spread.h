@@ -8,8 +8,8 @@ namespace millrace::service {
 
 struct Spread {
   double median = 0;
-  double least = 0;
-  double greatest = 0;
+  double min = 0;
+  double max = 0;
 };
 
 /// REQUIRES: `values` is not empty.

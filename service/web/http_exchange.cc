@@ -206,11 +206,11 @@ void HttpExchange::MayBeClosed() {
   });
 }
 
-void HttpExchange::Enter(State state, std::optional<std::chrono::milliseconds> most) {
+void HttpExchange::Enter(State state, std::optional<std::chrono::milliseconds> max) {
   state_ = state;
   limit_.cancel();
-  if (!most) return;
-  limit_.expires_after(*most);
+  if (!max) return;
+  limit_.expires_after(*max);
   limit_.async_wait([self = shared_from_this(), state](const ErrorCode& cancelled) {
     if (!cancelled && self->state_ == state) self->OnTooSlow();
   });

@@ -66,8 +66,8 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
   /// Closes the connection to free memory for another answer.
   void GiveUp();
 
-  /// Enters `state`. The exchange must leave it within `most`, if given.
-  void Enter(State state, std::optional<std::chrono::milliseconds> most);
+  /// Enters `state`. The exchange must leave it within `max`, if given.
+  void Enter(State state, std::optional<std::chrono::milliseconds> max);
   void OnTooSlow();
   /// Call it while the client must speak next.
   void MayBeClosed();

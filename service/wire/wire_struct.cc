@@ -51,8 +51,8 @@ class NumberCheck {
     if (wrong_.size() == kMaxNoted) return;
     if (!std::isfinite(number)) {
       wrong_.push_back({path_, "is not a finite number"});
-    } else if (std::abs(number) > static_cast<double>(kMostExact)) {
-      wrong_.push_back({path_, absl::StrCat("is beyond ", kMostExact,
+    } else if (std::abs(number) > static_cast<double>(kMaxExact)) {
+      wrong_.push_back({path_, absl::StrCat("is beyond ", kMaxExact,
                                             ", where numbers are rounded on their way; write it as "
                                             "text, in quotes")});
     }

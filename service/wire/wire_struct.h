@@ -13,7 +13,7 @@ namespace millrace::service {
 [[nodiscard]] google::protobuf::Struct ToStruct(const std::string& json);
 
 /// `object` as JSON. Whole numbers have no fraction. INVALID_ARGUMENT if a number is not finite or
-/// is beyond kMostExact, where a double may have rounded it. The error has field violations
+/// is beyond kMaxExact, where a double may have rounded it. The error has field violations
 /// (error_reason.h) for the first such numbers. Their fields begin with `field`.
 [[nodiscard]] absl::StatusOr<std::string> ToJson(const google::protobuf::Struct& object,
                                                  std::string_view field);

@@ -53,9 +53,9 @@ absl::StatusOr<SubscriptionOptions> ToOptions(const v1::SubscribeRequest& reques
                                             " is no policy; leave it out, or "
                                             "take LATEST, DROP_OLDEST or LOSSLESS")});
   }
-  if (const int most = MaxDepthFor(served); request.depth() < 0 || request.depth() > most) {
-    wrong.push_back({"depth", absl::StrCat("is ", request.depth(), "; it must be 1 to ", most,
-                                           most < kMaxDepth ? " with pictures of this size" : "",
+  if (const int max = MaxDepthFor(served); request.depth() < 0 || request.depth() > max) {
+    wrong.push_back({"depth", absl::StrCat("is ", request.depth(), "; it must be 1 to ", max,
+                                           max < kMaxDepth ? " with pictures of this size" : "",
                                            ", or 0 for ", kUsualDepth)});
   }
   if (!wrong.empty()) return InvalidFields(wrong);

@@ -306,11 +306,11 @@ nlohmann::json MeasureEight() {
 
 // A frame more or less at either end of the time is not a loss.
 bool NoneLosesFrames(const nlohmann::json& eight) {
-  constexpr double kLeastRate = 24.9;
+  constexpr double kMinRate = 24.9;
   for (const double rate : eight.at("frames_per_second").get<std::vector<double>>()) {
-    if (rate >= kLeastRate) continue;
+    if (rate >= kMinRate) continue;
     std::cerr << absl::StrFormat("one of eight cameras has %.2f frames a second, below %.1f\n",
-                                 rate, kLeastRate);
+                                 rate, kMinRate);
     return false;
   }
   return true;

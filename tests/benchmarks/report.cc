@@ -13,7 +13,7 @@
 namespace millrace::benchmarks {
 
 nlohmann::json Json(const Spread& spread) {
-  return {{"median", spread.median}, {"min", spread.least}, {"max", spread.greatest}};
+  return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};
 }
 
 std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows) {

@@ -48,14 +48,14 @@ class BudgetTest(unittest.TestCase):
         # Twice: the speed of a virtual machine changes.
         self.serve([SMALL], cores=100)
         alone = [self.cores_taken() for _ in range(2)]
-        least, most = (1 - WITHIN) * min(alone), (1 + WITHIN) * max(alone)
-        self.serve([SMALL, *BUSY], cores=most)
+        min_cores, max_cores = (1 - WITHIN) * min(alone), (1 + WITHIN) * max(alone)
+        self.serve([SMALL, *BUSY], cores=max_cores)
         taken = [self.cores_taken() for _ in range(2)]
         print(f"cores: {alone} alone, {taken} beside busy learners", file=sys.stderr)
         for cores in taken:
-            self.assertGreater(cores, least)
-            self.assertLess(cores, most)
-        self.serve([SMALL, *BUSY], cores=least)
+            self.assertGreater(cores, min_cores)
+            self.assertLess(cores, max_cores)
+        self.serve([SMALL, *BUSY], cores=min_cores)
         for _ in range(2):
             self.assertIn(f"cores are needed at {RATE} frames a second", self.refusal())
 

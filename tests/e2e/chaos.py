@@ -40,10 +40,10 @@ from wall_clock import Clock
 AT_ONCE = 8
 LISTEN_S = 5
 DISK_BYTES = 8 << 20
-MOST_MORE_BYTES = 1e9
+MAX_MORE_BYTES = 1e9
 # Includes the threads of cameras' processes, some 18 each; an old and a new process may exist at the same time.
-MOST_MORE_THREADS = 300
-MOST_MORE_FILES = 150
+MAX_MORE_THREADS = 300
+MAX_MORE_FILES = 150
 # What a fault leaves behind is over by then, on an idle machine.
 RECOVERS_WITHIN_S = 15
 # So small that checkpoints come every second or so. It begins with no motion.
@@ -145,7 +145,7 @@ class Chaos:
         before = held(server.process.pid)
         liars = Liars(AT_ONCE, server, rounds, LISTEN_S)
         with millrace.Client(server.grpc, timeout=HANGS_AFTER_S) as api, ChaosPromises(
-                server, liars.lies, before.bytes + MOST_MORE_BYTES) as promises:
+                server, liars.lies, before.bytes + MAX_MORE_BYTES) as promises:
             life = Life(server, api, promises, camera, clock, self._disk)
             liars.start(promises)
             try:
@@ -156,12 +156,12 @@ class Chaos:
                 liars.stop()
             if server.process.poll() is not None:
                 promises.breaks(f"the server ended by itself with {server.process.returncode}")
-            elif promises.most.threads > before.threads + MOST_MORE_THREADS:
-                promises.breaks(f"it has {promises.most.threads} threads, {before.threads} at first")
+            elif promises.peak.threads > before.threads + MAX_MORE_THREADS:
+                promises.breaks(f"it has {promises.peak.threads} threads, {before.threads} at first")
             broken = list(promises.broken)
-            most = promises.most
+            peak = promises.peak
         allocator = "its own allocator" if clock is None else "glibc's allocator, and a clock that is set"
-        self.table.add(f"a life with {allocator}", megabytes=most.bytes / 1e6, threads=most.threads, files=most.files)
+        self.table.add(f"a life with {allocator}", megabytes=peak.bytes / 1e6, threads=peak.threads, files=peak.files)
         self._break(broken, server)
 
     def _do(self, what: str, life: Life) -> None:
@@ -180,7 +180,7 @@ class Chaos:
             back_s = float("nan")
         promises.more_s = 0
         now = held(life.server.process.pid) if life.server.process.poll() is None else began
-        if now.files > began.files + MOST_MORE_FILES:
+        if now.files > began.files + MAX_MORE_FILES:
             promises.breaks(f"{what} leaves {now.files - began.files} files open")
         self.table.add(what, broken=len(promises.broken) - before, back_s=back_s,
                        slowest_s=max(promises.slowest_s.values(), default=0),

@@ -35,7 +35,7 @@ LISTEN_S = 12
 ENDS_AFTER_S = (10, 50)
 # A test of this many minutes begins with a run of half of its time: memory stays bounded there, too.
 LONG_MINUTES = 10
-MOST_MORE_BYTES = 1e9
+MAX_MORE_BYTES = 1e9
 GOOD_RATE = 10
 # Lies for all parts of a session: RTSP, RTP and H.264.
 SOME = ("sequence-random", "header-without-end", "line-without-end", "unit-without-end")
@@ -149,13 +149,13 @@ class Run:
         calls = ", ".join(f"{call} {promises.slowest_s[call]:.2f} s of {count}"
                           for call, count in promises.calls.items())
         return (f"{len(self._rounds.told)} lies told; slowest answers: {calls}; {promises.audits} audits; "
-                f"{self.before}, then at most {promises.most}; ended after {self.stop_s:.2f} s with {self.code}")
+                f"{self.before}, then at most {promises.peak}; ended after {self.stop_s:.2f} s with {self.code}")
 
     def _suffer(self, seconds: float) -> None:
         server = self._server
         liars = Liars(min(AT_ONCE, len(NAMES)), server, self._rounds, self._listen_s)
         self.before, transitions = held(server.process.pid), self._transitions()
-        with Promises(server, liars.lies, self.before.bytes + MOST_MORE_BYTES, self._busy) as self.promises:
+        with Promises(server, liars.lies, self.before.bytes + MAX_MORE_BYTES, self._busy) as self.promises:
             liars.start(self.promises)
             try:
                 end = time.monotonic() + seconds

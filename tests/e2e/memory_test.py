@@ -12,9 +12,9 @@ from millrace.v1 import stream_service_pb2, stream_service_pb2_grpc
 from millrace_testing import millrace_process
 
 # Half a gigabyte more than a server that does nothing.
-MOST_MB = 1000
+MAX_MB = 1000
 # Of the rest of the start and the next one: 0.2 to 0.4 s, and 6.5 s where it is not given up.
-MOST_CPU_S = 1
+MAX_CPU_S = 1
 
 
 class MemoryTest(unittest.TestCase):
@@ -31,7 +31,7 @@ class MemoryTest(unittest.TestCase):
         return self.streams.CreateStream.future(
             stream_service_pb2.CreateStreamRequest(config=config), timeout=millrace_process.PATIENCE_S)
 
-    def most_mb(self) -> float:
+    def max_mb(self) -> float:
         """What the server has taken at most so far."""
         with open(f"/proc/{self.server.process.pid}/status", encoding="utf-8") as status:
             return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) / 1000
@@ -56,7 +56,7 @@ class MemoryTest(unittest.TestCase):
             self.assertRegex(said, r"stream 'large': about \d+\.\d GB of memory are needed, and of 1\.0 GB there are "
                                    r"\d+ MB left: 'test' takes \d+ MB")
             self.assertIn("raise budget.memory_gb", said)
-        self.assertLess(self.most_mb(), MOST_MB)
+        self.assertLess(self.max_mb(), MAX_MB)
         self.create("small").result()
 
     def test_a_network_of_ones_own_that_is_too_large_is_not_loaded(self):
@@ -64,7 +64,7 @@ class MemoryTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile(suffix=".pt") as network:
             network.truncate(3 * 10**9)  # It takes no room on the disk.
             self.assertIn("about 9.0 GB of memory are needed", self.refusal("large", model={"network": network.name}))
-        self.assertLess(self.most_mb(), MOST_MB)
+        self.assertLess(self.max_mb(), MAX_MB)
 
     # Streams start one after the other: the next would come when all layers have been measured.
     def test_a_start_that_its_client_gives_up_is_given_up(self):
@@ -80,7 +80,7 @@ class MemoryTest(unittest.TestCase):
                 begun = self.cpu_s()
                 slow.cancel()
                 self.create("slow").result()
-                self.assertLess(self.cpu_s() - begun, MOST_CPU_S)
+                self.assertLess(self.cpu_s() - begun, MAX_CPU_S)
                 self.streams.DeleteStream(stream_service_pb2.DeleteStreamRequest(stream="slow"))
 
 

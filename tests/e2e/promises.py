@@ -81,17 +81,17 @@ class Promises:
     those of a machine as busy as `busy_before`; None: as it is at the moment of the call."""
 
     def __init__(self, server: millrace_process.Server, suspects: Callable[[], list[str]] = list,
-                 most_bytes: float = math.inf, busy_before: float | None = None):
+                 max_bytes: float = math.inf, busy_before: float | None = None):
         self.broken: list[str] = []
         self.slowest_s: dict[str, float] = collections.defaultdict(float)
         self.calls: dict[str, int] = collections.defaultdict(int)
         self.audits = 0
-        self.most = held(server.process.pid)
+        self.peak = held(server.process.pid)
         self._more_s = self._more_before_s = 0.0
         self._more_ended = 0.0  # When more_s was set to less.
         self._server = server
         self._suspects = suspects
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._busy_before = busy_before
         self._server_ends = False
         self._too_large = False
@@ -188,10 +188,10 @@ class Promises:
         with self.answers("GetStream"):
             self._api.stream(names[0])
         now = held(self._server.process.pid)
-        if now.bytes > self._most_bytes and not self._too_large:
+        if now.bytes > self._max_bytes and not self._too_large:
             self._too_large = True  # Once is enough.
             self.breaks(f"it has {now.bytes / 1e6:.0f} MB of memory, and may have {self._most_bytes / 1e6:.0f}")
-        self.most = Held(*(max(pair) for pair in zip(dataclasses.astuple(now), dataclasses.astuple(self.most))))
+        self.peak = Held(*(max(pair) for pair in zip(dataclasses.astuple(now), dataclasses.astuple(self.peak))))
 
     def _audit(self) -> None:
         scrape = client.get(self._server.metrics)[1]

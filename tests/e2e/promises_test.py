@@ -37,7 +37,7 @@ class PromisesTest(unittest.TestCase):
                              r"of another stream took .* s, and may take 3.00 s; there were: a-lie, another")
 
     def test_memory_beyond_its_bound_breaks_one(self):
-        with Promises(self.server, most_bytes=1e6) as watch:  # Of what it has, which comes and goes.
+        with Promises(self.server, max_bytes=1e6) as watch:  # Of what it has, which comes and goes.
             self.assertRegex(self.broken(watch), r"it has \d+ MB of memory, and may have \d+; there were: none")
 
     def test_a_server_that_ends_when_it_should_breaks_none(self):

@@ -61,6 +61,11 @@ class WordsTest(unittest.TestCase):
         self.assert_clean(self.check("a.md", f"**Threads.** One.\n**May include** {folders}.\n"))
         self.assert_found(self.check("a.md", f"The caller may include {folders}.\n"), "a.md:1: Sentences")
 
+    def test_refuses_names_of_limits_that_are_not_min_or_max(self):
+        code = "int kMostStages = 1;\n// The most: kMostStages.\nf(least_side, \"most\");\nint at_least_ = LeastLoaded();\n"
+        expected = ["1: Names: 'kMostStages'", "3: Names: 'least_side'"]
+        self.assert_found(self.check("base/a.h", code), *(f"base/a.h:{line}" for line in expected))
+
     def test_counts_semicolons(self):
         self.assert_found(self.check("a.md", "One; two; three.\n"), "a.md:1: Semicolons: a sentence with 2")
 

@@ -4,7 +4,7 @@ import pathlib
 
 from room_tree import HEADERS, Room, Tree
 
-MOST_FILES = 40
+MAX_FILES = 40
 
 # Service rooms see these rooms of the pipeline. Only the server and the commands put learners together,
 # and see all.
@@ -68,8 +68,8 @@ def hidden_includes(tree: Tree) -> list[str]:
 def crowded_folders(tree: Tree) -> list[str]:
     counts = {room.folder: sum(not file.endswith(".in") for file in room.files)
               for room in tree.rooms.values()}
-    return [f"{folder} has {count} source files, more than {MOST_FILES}"
-            for folder, count in counts.items() if count > MOST_FILES]
+    return [f"{folder} has {count} source files, more than {MAX_FILES}"
+            for folder, count in counts.items() if count > MAX_FILES]
 
 
 def rooms_without_readme(tree: Tree, root: pathlib.Path) -> list[str]:

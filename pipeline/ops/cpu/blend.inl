@@ -15,12 +15,12 @@ MILLRACE_INLINE void StoreFour(float* to, FourLanes values) {
 // e^x for x <= 0; below -80 as for -80. The relative error is below 2e-7: 2^n times a polynomial of
 // the rest, in -ln(2)/2 .. ln(2)/2 (Cephes' expf).
 MILLRACE_INLINE Lanes ExpOfNegative(Lanes x) {
-  constexpr float kLeast = -80;
+  constexpr float kMin = -80;
   constexpr float kLog2OfE = 1.44269504088896341F;
   // ln(2) in two parts, so that n ln(2) has no rounding.
   constexpr float kLn2High = 0.693359375F;
   constexpr float kLn2Low = -2.12194440e-4F;
-  x = x < kLeast ? Lanes{} + kLeast : x;
+  x = x < kMin ? Lanes{} + kMin : x;
   // x is not positive, so conversion toward zero rounds to the nearest of x log2(e).
   const IntLanes n = __builtin_convertvector(x * kLog2OfE - 0.5F, IntLanes);
   const Lanes whole = __builtin_convertvector(n, Lanes);
@@ -38,16 +38,16 @@ MILLRACE_INLINE Lanes ExpOfNegative(Lanes x) {
 // The weights of a cell's four pixels, not yet divided by their sum: e^(choice - largest choice).
 // weights[4 k + pixel]. Returns the sums' inverses.
 MILLRACE_INLINE FourLanes WeightsOf(const float* choices, float* weights) {
-  FourLanes most = LoadFour(choices);
+  FourLanes max = LoadFour(choices);
   for (int k = 1; k < kBlendTaps; ++k) {
     const FourLanes choice = LoadFour(choices + 4 * k);
-    most = choice > most ? choice : most;
+    max = choice > max ? choice : max;
   }
   // kLanes is a multiple of four, so each vector has whole groups of four.
   constexpr std::int64_t kFloats = 4 * kBlendTaps;
   float raised[kFloats + kLanes] = {};
   for (int k = 0; k < kBlendTaps; ++k) {
-    StoreFour(raised + 4 * k, LoadFour(choices + 4 * k) - most);
+    StoreFour(raised + 4 * k, LoadFour(choices + 4 * k) - max);
   }
   for (std::int64_t i = 0; i < kFloats; i += kLanes) {
     At(weights + i) = ExpOfNegative(Load(raised + i));

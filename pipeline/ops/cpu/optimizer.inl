@@ -111,12 +111,12 @@ void RmsProp(const RmsPropStep<T>& step) {
 // An exponent's bits grow with it; a value that is not finite has all of them set.
 bool AllBelow(const float* values, std::int64_t count, int exponent) {
   constexpr std::uint32_t kExponent = 0x7f800000;
-  const std::uint32_t least = static_cast<std::uint32_t>(exponent + 127) << 23U;
+  const std::uint32_t min = static_cast<std::uint32_t>(exponent + 127) << 23U;
   std::uint32_t found = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     std::uint32_t bits = 0;
     __builtin_memcpy(&bits, values + i, sizeof(bits));
-    found |= (bits & kExponent) >= least ? 1U : 0U;
+    found |= (bits & kExponent) >= min ? 1U : 0U;
   }
   return found == 0;
 }

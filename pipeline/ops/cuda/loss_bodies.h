@@ -93,8 +93,8 @@ struct JudgeBody {
 
   [[nodiscard]] MILLRACE_BODY static Index Within(float at, Index side) {
     const auto whole = static_cast<Index>(at);
-    const Index most = side > 2 ? side - 2 : 0;
-    return whole < most ? whole : most;
+    const Index max = side > 2 ? side - 2 : 0;
+    return whole < max ? whole : max;
   }
 
   [[nodiscard]] MILLRACE_BODY Steps Between(float x, float y) const {

@@ -63,8 +63,8 @@ json SpreadJson(const std::vector<double>& values) {
   if (values.empty()) return nullptr;
   const Spread spread = SpreadOf(values);
   return {{"median", spread.median},
-          {"least", spread.least},
-          {"greatest", spread.greatest},
+          {"least", spread.min},
+          {"greatest", spread.max},
           {"turns", values}};
 }
 

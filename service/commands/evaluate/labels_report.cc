@@ -79,10 +79,10 @@ std::string LabelsTable(const std::vector<LabelsRow>& rows) {
     const auto unseen =
         Of(row, [](const LabelTrialResult& run) { return kPercent * run.prequential_accuracy; });
     const auto seconds = Of(row, [](const LabelTrialResult& run) { return run.seconds; });
-    const auto [least, greatest] = std::ranges::minmax(accuracies);
+    const auto [min, max] = std::ranges::minmax(accuracies);
     table.Add({row.schedule, absl::StrCat(row.stages), absl::StrCat(row.window),
-               Text(MeanOf(accuracies), 2), absl::StrFormat("%.2f", least),
-               absl::StrFormat("%.2f", greatest),
+               Text(MeanOf(accuracies), 2), absl::StrFormat("%.2f", min),
+               absl::StrFormat("%.2f", max),
                Text(MeanOf(Differences(row, BaselineOf(row, rows))), 2), Text(MeanOf(unseen), 1),
                absl::StrFormat("%.1f", MeanOf(seconds).mean)});
   }

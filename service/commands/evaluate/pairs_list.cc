@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A list of pairs is smaller.
-constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::size_t kMaxBytes = 1 << 20;
 
 /// The words of a line without its comment. nullopt: a quote does not end.
 std::optional<std::vector<std::string>> WordsOf(std::string_view line) {
@@ -70,7 +70,7 @@ std::optional<PictureSize> PictureSizeOf(const std::string& text) {
 }
 
 absl::StatusOr<std::vector<ListedPairs>> ReadPairsList(const std::string& path, PictureSize usual) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
   const auto wrong = [&path](int line, std::string_view what) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ":", line, ": ", std::string(what),

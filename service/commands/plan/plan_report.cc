@@ -49,12 +49,12 @@ void AddSpeedUp(const NetworkProfile& network, PlanReport& report) {
     updates += static_cast<int>(
         std::ranges::count(order, pipeline::OperationKind::kUpdate, &pipeline::Operation::kind));
   }
-  const int most = report.plan.stage_count() * report.plan.samples_per_pattern;
+  const int max = report.plan.stage_count() * report.plan.samples_per_pattern;
   double total = 0;
   double largest = 0;
   for (const auto& layer : network.layers) {
     const double load =
-        layer.cost.forward + layer.cost.backward + layer.cost.update * updates / most;
+        layer.cost.forward + layer.cost.backward + layer.cost.update * updates / max;
     total += load;
     largest = std::max(largest, load);
   }
@@ -183,10 +183,10 @@ absl::StatusOr<std::vector<ComparedSchedule>> CompareSchedules(const NetworkProf
   return compared;
 }
 
-int MostStaleness(const PlanReport& report) {
-  int most = 0;
-  for (const PlannedStage& stage : report.stages) most = std::max(most, stage.figures.staleness);
-  return most;
+int MaxStaleness(const PlanReport& report) {
+  int max = 0;
+  for (const PlannedStage& stage : report.stages) max = std::max(max, stage.figures.staleness);
+  return max;
 }
 
 int TotalSlots(const PlanReport& report) {
@@ -200,7 +200,7 @@ double MeanIdle(const PlanReport& report) {
          static_cast<double>(report.idle.size());
 }
 
-double MostMemory(const PlanReport& report) {
+double MaxMemory(const PlanReport& report) {
   return *std::max_element(report.memory_bytes.begin(), report.memory_bytes.end());
 }
 

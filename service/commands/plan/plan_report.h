@@ -115,9 +115,9 @@ struct ComparedSchedule {
     const pipeline::NetworkProfile& costs, const PlanRequest& request);
 
 /// Maximum over all stages and devices.
-[[nodiscard]] int MostStaleness(const PlanReport& report);
+[[nodiscard]] int MaxStaleness(const PlanReport& report);
 [[nodiscard]] int TotalSlots(const PlanReport& report);
 [[nodiscard]] double MeanIdle(const PlanReport& report);
-[[nodiscard]] double MostMemory(const PlanReport& report);
+[[nodiscard]] double MaxMemory(const PlanReport& report);
 
 }  // namespace millrace::service

@@ -31,7 +31,7 @@ std::string DeviceText(const PlannedStage& stage) {
 std::string PercentText(double share) { return absl::StrFormat("%.0f %%", 100 * share); }
 
 std::string StagesText(const PlanReport& report) {
-  const bool bytes = MostMemory(report) > 0;
+  const bool bytes = MaxMemory(report) > 0;
   std::vector<std::string> heads = {"stage",    "layers",    "device",     "load ms",     "slots",
                                     "mismatch", "staleness", "weight gap", "gradient age"};
   if (bytes) heads.emplace_back("memory");
@@ -47,7 +47,7 @@ std::string StagesText(const PlanReport& report) {
                                       absl::StrCat(stage.figures.staleness),
                                       absl::StrCat(stage.figures.weight_gap),
                                       absl::StrCat(stage.figures.gradient_age)};
-    if (bytes) cells.push_back(BytesText(stage.memory_bytes, MostMemory(report)));
+    if (bytes) cells.push_back(BytesText(stage.memory_bytes, MaxMemory(report)));
     table.Add(std::move(cells));
   }
   return table.Text();
@@ -87,7 +87,7 @@ std::string BottleneckText(const NetworkProfile& network, const PlanReport& repo
 }
 
 std::string MemoryText(const NetworkProfile& network, const PlanReport& report) {
-  const double largest = std::max(MostMemory(report), network.memory_bytes.value_or(0));
+  const double largest = std::max(MaxMemory(report), network.memory_bytes.value_or(0));
   std::string text = absl::StrJoin(report.memory_bytes, ", ", [&](std::string* out, double bytes) {
     absl::StrAppend(out, BytesText(bytes, largest));
   });
@@ -114,7 +114,7 @@ std::string SummaryText(const NetworkProfile& network, const PlanReport& report)
   line("idle", absl::StrJoin(report.idle, ", ", [](std::string* out, double share) {
          absl::StrAppend(out, PercentText(share));
        }));
-  if (MostMemory(report) > 0) line("memory", MemoryText(network, report));
+  if (MaxMemory(report) > 0) line("memory", MemoryText(network, report));
   return text;
 }
 
@@ -124,12 +124,12 @@ std::vector<std::string> CompareCells(const std::string& schedule, const PlanRep
   for (const PlannedStage& stage : report.stages) {
     mismatch = std::max(mismatch, stage.figures.mismatch);
   }
-  const double memory = MostMemory(report);
+  const double memory = MaxMemory(report);
   return {schedule,
           absl::StrCat(report.plan.devices.size()),
           NumberText(report.period_ms),
           NumberText(report.delay_ms),
-          absl::StrCat(MostStaleness(report)),
+          absl::StrCat(MaxStaleness(report)),
           absl::StrCat(mismatch),
           absl::StrCat(TotalSlots(report)),
           PercentText(MeanIdle(report)),
@@ -144,7 +144,7 @@ std::string TextOfPlan(const NetworkProfile& network, const PlanReport& report) 
                    " on ", Plural(report.plan.devices.size(), "device"));
   if (report.first_sample > 0) absl::StrAppend(&text, ", from sample ", report.first_sample);
   return absl::StrCat(text, "\n\n", StagesText(report), "\n", SummaryText(network, report),
-                      report.found ? FoundText(*report.found, MostStaleness(report)) : "");
+                      report.found ? FoundText(*report.found, MaxStaleness(report)) : "");
 }
 
 std::string CompareText(const std::vector<ComparedSchedule>& schedules) {
@@ -153,7 +153,7 @@ std::string CompareText(const std::vector<ComparedSchedule>& schedules) {
   double largest = 0;
   for (const ComparedSchedule& schedule : schedules) {
     if (schedule.reports.ok()) {
-      largest = std::max(largest, MostMemory(schedule.reports->front()));
+      largest = std::max(largest, MaxMemory(schedule.reports->front()));
     }
   }
   std::string refused;

@@ -55,7 +55,7 @@ function cell(column, text, className) {
   return made;
 }
 
-function stageRow(stage, index, most) {
+function stageRow(stage, index, max) {
   const row = element("tr");
   row.append(cell("stage", String(index + 1)));
   const layers = cell("layers", stage.layers.join(", "));
@@ -67,7 +67,7 @@ function stageRow(stage, index, most) {
   const bar = element("div", undefined, "bar");
   for (const [name, ms] of costs) {
     const part = element("span", undefined, name);
-    part.style.width = `${most > 0 ? ms / most * 100 : 0}%`;
+    part.style.width = `${max > 0 ? ms / max * 100 : 0}%`;
     bar.append(part);
   }
   cost.append(bar);
@@ -237,9 +237,9 @@ export class StreamCard {
     this.#set("start", `learning rate ${learner.learning_rate}, started from ${start} · ${
       rate(learner.sequential_samples_per_second)} frames a second without the pipeline · epoch ${source.epoch}`);
     const sum = stage => stage.forward_ms + stage.backward_ms + stage.update_ms;
-    const most = Math.max(...stages.map(sum));
+    const max = Math.max(...stages.map(sum));
     this.#parts.stages.replaceChildren(
-      ...stages.map((stage, index) => stageRow(stage, index, most)));
+      ...stages.map((stage, index) => stageRow(stage, index, max)));
   }
 
   #take({history, recent}) {

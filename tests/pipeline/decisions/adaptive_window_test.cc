@@ -30,8 +30,8 @@ class Losses {
 };
 
 // The number of values until the first change is seen; -1 if it is not within `most`.
-int DelayOf(AdaptiveWindow& window, const std::function<double()>& next, int most) {
-  for (int i = 1; i <= most; ++i) {
+int DelayOf(AdaptiveWindow& window, const std::function<double()>& next, int max) {
+  for (int i = 1; i <= max; ++i) {
     if (window.Add(next())) return i;
   }
   return -1;

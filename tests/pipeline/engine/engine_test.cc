@@ -63,7 +63,7 @@ TEST(EngineTest, PartimeIsTheDoubleBufferedLoopOfItsDefinition) {
     ASSERT_TRUE(InTheEngine(plan, kSamples, stages).ok());
 
     DoubleBufferedLoop loop(depth);
-    std::vector<double> predictions(FakeStages::kMostSamples, 0.0);
+    std::vector<double> predictions(FakeStages::kMaxSamples, 0.0);
     for (int period = 0; period < kSamples + depth; ++period) {
       loop.Step(period, kSamples, predictions);
     }

@@ -100,7 +100,7 @@ class ByDefinition {
 
 // Any order of the operations of up to four stages, on any devices, with any shifts and slots.
 Plan RandomPlan(std::mt19937& random) {
-  const auto up_to = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+  const auto up_to = [&](int max) { return static_cast<int>(random() % (max + 1)); };
   const int stages = 1 + up_to(3);
   Plan plan = PlanOf("sequential", stages);
   plan.schedule = "random";

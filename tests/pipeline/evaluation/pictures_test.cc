@@ -60,12 +60,12 @@ double SlowDifference(const Bytes& previous, const Bytes& current, int pixel,
   const bool finite = std::isfinite(dx) && std::isfinite(dy);
   const double to_x = std::clamp<double>(x + (finite ? dx : 0), 0, kWidth - 1);
   const double to_y = std::clamp<double>(y + (finite ? dy : 0), 0, kHeight - 1);
-  double greatest = 0;
+  double max = 0;
   for (int channel = 0; channel < 3; ++channel) {
     const double seen = LevelAt(current, to_x, to_y, channel);
-    greatest = std::max(greatest, std::abs(Level(previous, x, y, channel) - seen));
+    max = std::max(max, std::abs(Level(previous, x, y, channel) - seen));
   }
-  return greatest;
+  return max;
 }
 
 // Some vectors of a flow are what a network that went wrong would say.

@@ -237,10 +237,10 @@ class SteppingClock final : public Clock {
   mutable std::atomic<std::int64_t> now_ = 0;
 };
 
-int MostStaleness(const LearnerDescription& learner) {
-  int most = 0;
-  for (const StageDescription& stage : learner.stages) most = std::max(most, stage.staleness);
-  return most;
+int MaxStaleness(const LearnerDescription& learner) {
+  int max = 0;
+  for (const StageDescription& stage : learner.stages) max = std::max(max, stage.staleness);
+  return max;
 }
 
 // One frame a second, for which no stage needs to be stale; then operations take half a second and
@@ -258,7 +258,7 @@ class ReplanningTest : public ::testing::Test {
                                    {}, collected_.callback());
     ASSERT_TRUE(learner.ok()) << learner.status();
     learner_ = *std::move(learner);
-    ASSERT_EQ(MostStaleness(*learner_->description()), 0);
+    ASSERT_EQ(MaxStaleness(*learner_->description()), 0);
   }
   void Admit() {
     ASSERT_TRUE(learner_->AwaitRoom().ok());
@@ -282,7 +282,7 @@ TEST_F(ReplanningTest, SlowerOperationsLeadToAnotherPlanAndNoSampleIsLost) {
   // Until it has planned: the test's time limit is the only one.
   while (!HasFailure() && learner_->description()->rate_plan->switched == 0) Admit();
   const auto switched = learner_->description();
-  EXPECT_GT(MostStaleness(*switched), 0);
+  EXPECT_GT(MaxStaleness(*switched), 0);
   EXPECT_THAT(switched->rate_plan->why, HasSubstr("00 ms instead of"));
   for (int i = 0; i < 20; ++i) Admit();
   ASSERT_TRUE(learner_->Drain().ok());
@@ -297,7 +297,7 @@ TEST_F(ReplanningTest, WithoutAShareThePlanStays) {
   clock_.set_step(std::chrono::milliseconds(500));
   for (int i = 0; i < 100; ++i) Admit();
   ASSERT_TRUE(learner_->Drain().ok());
-  EXPECT_EQ(MostStaleness(*learner_->description()), 0);
+  EXPECT_EQ(MaxStaleness(*learner_->description()), 0);
   EXPECT_EQ(learner_->description()->rate_plan->kept, 0);
 }
 

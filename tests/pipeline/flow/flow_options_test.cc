@@ -42,8 +42,8 @@ TEST(FlowOptionsTest, CountsOfSafeLearningAreAtLeastOne) {
        "frozen_after is 0; it must be at least 1"},
       {{}, {.learning = {.divergence = {.window = 0}}}, "window is 0; it must be at least 1"},
       {{},
-       {.learning = {.divergence = {.most_refused = 0}}},
-       "most_refused is 0; it must be at least 1"},
+       {.learning = {.divergence = {.max_refused = 0}}},
+       "max_refused is 0; it must be at least 1"},
       {{}, {.learning = {.divergence = {.window = -3}}}, "window is -3; it must be at least 1"},
   });
 }
@@ -82,7 +82,7 @@ TEST(FlowOptionsTest, ExtremesThatAreAllowedAreAllowed) {
        {LearningOptions{.policy = {.moving_share = 0, .moving_pixels = 0, .difference = 0}},
         LearningOptions{.policy = {.moving_share = 1, .difference = 1, .divergence = 0}},
         LearningOptions{.events = {.frozen_after = 1},
-        .divergence = {.window = 1, .most_refused = 1}}}) {
+        .divergence = {.window = 1, .max_refused = 1}}}) {
     const absl::Status status = CheckFlowOptions({.copy_every = 1}, {.learning = learning});
     EXPECT_TRUE(status.ok()) << status;
   }

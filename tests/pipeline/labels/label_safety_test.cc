@@ -27,17 +27,16 @@ using ::testing::HasSubstr;
 constexpr int kWindow = 4;
 
 LabelOptions SmallOptions() {
-  return {
-      .learner = {.schedule = "sequential",
-                  .stages = 1,
-                  .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.02},
-                  .copy_every = 10},
-      .task = {.layers = 3,
-               .width = 8,
-               .sample_shape = {4},
-               .outputs = 2,
-               .window = kWindow,
-               .divergence = DivergenceOptions{.window = 10, .most_loss = 3, .most_refused = 5}}};
+  return {.learner = {.schedule = "sequential",
+                      .stages = 1,
+                      .optimizer = {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = 0.02},
+                      .copy_every = 10},
+          .task = {.layers = 3,
+                   .width = 8,
+                   .sample_shape = {4},
+                   .outputs = 2,
+                   .window = kWindow,
+                   .divergence = DivergenceOptions{.window = 10, .max_loss = 3, .max_refused = 5}}};
 }
 
 /// Four numbers; its class says whether the first is larger than the last.
@@ -204,7 +203,7 @@ TEST_F(LabelCheckpointsTest, ARateThatIsFarTooHighFallsUntilItLearnsAndNothingBa
   options.task.task = LabelTask::kRegression;
   options.task.outputs = 1;
   options.learner.optimizer.learning_rate = 1;
-  options.task.divergence = {.window = 100, .most_loss = 3, .most_refused = 20};
+  options.task.divergence = {.window = 100, .max_loss = 3, .max_refused = 20};
   TestLearner learner(options);
   int samples = 0;
   const auto learns = [&] { return learner->learning().checkpoints.written > 0; };

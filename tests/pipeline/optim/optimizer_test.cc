@@ -296,19 +296,19 @@ TEST_P(EveryOptimizer, SkipsWhatWouldNotStayFinite) {
 
 // The most that is allowed of everything at once.
 TEST_P(EveryOptimizer, StaysFiniteWhateverIsAllowed) {
-  OptimizerOptions most = options();
-  most.learning_rate = 1e6;
-  most.weight_decay = 1;
-  most.eps = 1e-12;
-  most.beta1 = std::nextafter(1.0, 0.0);
-  most.beta2 = 0;
-  if (most.kind == Kind::kSgd) most.momentum = std::nextafter(1.0, 0.0);
+  OptimizerOptions max = options();
+  max.learning_rate = 1e6;
+  max.weight_decay = 1;
+  max.eps = 1e-12;
+  max.beta1 = std::nextafter(1.0, 0.0);
+  max.beta2 = 0;
+  if (max.kind == Kind::kSgd) max.momentum = std::nextafter(1.0, 0.0);
   for (const double clip_update : {0.0, 1e9}) {
-    most.clip_update = clip_update;
-    ASSERT_TRUE(CheckOptimizer(most).ok());
+    max.clip_update = clip_update;
+    ASSERT_TRUE(CheckOptimizer(max).ok());
     const float large = std::nextafter(std::ldexp(1.0F, 60), 0.0F);
     const at::Tensor weight = at::full({3}, -large).set_requires_grad(true);
-    const auto optimizer = MakeOptimizer(most, {weight});
+    const auto optimizer = MakeOptimizer(max, {weight});
     for (int i = 0; i < 20; ++i) {
       const float then = i % 2 == 0 ? large : 0;
       weight.mutable_grad() = at::tensor({large, then, -large});

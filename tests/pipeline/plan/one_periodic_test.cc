@@ -28,12 +28,12 @@ Plan WithSlots(const ScheduleRequest& request, const std::vector<int>& slots) {
   return plan;
 }
 
-void ForAllSlots(int stages, int most, const std::function<void(const std::vector<int>&)>& visit) {
+void ForAllSlots(int stages, int max, const std::function<void(const std::vector<int>&)>& visit) {
   std::vector<int> slots(stages, 1);
   for (;;) {
     visit(slots);
     int i = 0;
-    while (i < stages && ++slots[i] > most) slots[i++] = 1;
+    while (i < stages && ++slots[i] > max) slots[i++] = 1;
     if (i == stages) return;
   }
 }
@@ -43,8 +43,8 @@ void ExpectLeastSlots(const ScheduleRequest& request) {
   const Plan star = *MakePlan("one_f_one_b_star", request);
   const std::vector<int> best = FiguresOf(star, &StageFigures::slots);
   EXPECT_LE(SteadyPeriod(star, request.costs), request.period + 1e-9);
-  const int most = std::max(best.front(), request.shape.stages);
-  ForAllSlots(request.shape.stages, most, [&](const std::vector<int>& slots) {
+  const int max = std::max(best.front(), request.shape.stages);
+  ForAllSlots(request.shape.stages, max, [&](const std::vector<int>& slots) {
     if (!std::is_sorted(slots.rbegin(), slots.rend())) return;  // Lemma 1's first line.
     const Plan plan = WithSlots(request, slots);
     if (SteadyPeriod(plan, request.costs) > request.period + 1e-9) return;
@@ -53,7 +53,7 @@ void ExpectLeastSlots(const ScheduleRequest& request) {
 }
 
 // Stages of random costs, and a period between the shortest one and that of a serial run.
-ScheduleRequest RandomRequest(int stages, int most_copy, std::mt19937& random) {
+ScheduleRequest RandomRequest(int stages, int max_copy, std::mt19937& random) {
   ScheduleRequest request = EqualStages(stages);
   double all = 0;
   for (StageCost& cost : request.costs) {
@@ -61,11 +61,11 @@ ScheduleRequest RandomRequest(int stages, int most_copy, std::mt19937& random) {
     cost = {.forward = 1 + below(4),
             .backward = 1 + below(6),
             .update = below(3) / 2,
-            .copy = most_copy > 0 ? below(2 * most_copy + 1) / 2 : 0};
+            .copy = max_copy > 0 ? below(2 * max_copy + 1) / 2 : 0};
     all += cost.total();
   }
-  const double least = MinPeriod(request.costs);
-  request.period = least + (all - least) * static_cast<double>(random() % 5) / 4;
+  const double min = MinPeriod(request.costs);
+  request.period = min + (all - min) * static_cast<double>(random() % 5) / 4;
   return request;
 }
 

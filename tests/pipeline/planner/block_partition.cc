@@ -9,8 +9,8 @@ namespace {
 std::vector<double> Scaled(const std::vector<StageCost>& layers) {
   std::vector<double> costs;
   for (const StageCost& layer : layers) costs.push_back(layer.total());
-  const auto [least, most] = std::minmax_element(costs.begin(), costs.end());
-  const double offset = *least, range = *most - *least;
+  const auto [min, max] = std::minmax_element(costs.begin(), costs.end());
+  const double offset = *min, range = *max - *min;
   for (double& cost : costs) cost = range > 0 ? (cost - offset) / range : 0;
   return costs;
 }

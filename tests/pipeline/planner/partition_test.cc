@@ -53,13 +53,13 @@ bool Fits(const PartitionRequest& request, const Cuts& cuts) {
 }
 
 // The slow way: tries every set of cuts. Infinite if none fits.
-double LeastSlowest(const PartitionRequest& request) {
-  double least = std::numeric_limits<double>::infinity();
+double MinSlowest(const PartitionRequest& request) {
+  double min = std::numeric_limits<double>::infinity();
   for (const Cuts& cuts : AllCuts(static_cast<int>(request.layers.size()), request.stages)) {
     if (request.memory_bytes && !Fits(request, cuts)) continue;
-    least = std::min(least, SlowestOf(CostsOf(request.layers), cuts));
+    min = std::min(min, SlowestOf(CostsOf(request.layers), cuts));
   }
-  return least;
+  return min;
 }
 
 // Random layers with copies, and bytes in whole numbers.
@@ -89,7 +89,7 @@ TEST(PartitionTest, NoCutsAreBetterWithCopies) {
     const auto cuts = BestCuts(request);
     ASSERT_TRUE(cuts.ok());
     ASSERT_TRUE(CheckCuts(*cuts, static_cast<int>(request.layers.size())).ok());
-    EXPECT_NEAR(SlowestOf(CostsOf(request.layers), *cuts), LeastSlowest(request), 1e-12);
+    EXPECT_NEAR(SlowestOf(CostsOf(request.layers), *cuts), MinSlowest(request), 1e-12);
   }
 }
 
@@ -106,12 +106,12 @@ TEST(PartitionTest, NoCutsThatFitIntoMemoryAreBetter) {
                                  .inputs = static_cast<int>(random() % 4)});
       }
     }
-    const double least = LeastSlowest(request);
+    const double min = MinSlowest(request);
     const auto cuts = BestCuts(request);
-    ASSERT_EQ(cuts.ok(), std::isfinite(least)) << cuts.status();
+    ASSERT_EQ(cuts.ok(), std::isfinite(min)) << cuts.status();
     if (cuts.ok()) {
       EXPECT_TRUE(Fits(request, *cuts));
-      EXPECT_NEAR(SlowestOf(CostsOf(request.layers), *cuts), least, 1e-12);
+      EXPECT_NEAR(SlowestOf(CostsOf(request.layers), *cuts), min, 1e-12);
     } else {
       EXPECT_EQ(cuts.status().code(), absl::StatusCode::kResourceExhausted);
       ++infeasible;

@@ -150,7 +150,7 @@ PlannerRequest RequestWithBytes(double interval, int devices, double memory_byte
   return request;
 }
 
-double MostBytes(const PlannerRequest& request, const PlannedPipeline& planned) {
+double MaxBytes(const PlannerRequest& request, const PlannedPipeline& planned) {
   return std::ranges::max(DeviceBytes(planned.plan, request.layers, planned.cuts));
 }
 
@@ -161,7 +161,7 @@ TEST(PlannerTest, UsesMoreDevicesWhereFewerHaveTooLittleMemory) {
   ASSERT_TRUE(spread.ok()) << spread.status();
   EXPECT_EQ(spread->plan.stage_count(), 4);
   EXPECT_EQ(spread->staleness, 0) << "more staleness would need more memory";
-  EXPECT_LE(MostBytes(tight, *spread), 20);
+  EXPECT_LE(MaxBytes(tight, *spread), 20);
 }
 
 // The first of two stages keeps two samples: four layers of it do not fit.
@@ -171,7 +171,7 @@ TEST(PlannerTest, CutsForWhatThePlanHolds) {
   ASSERT_TRUE(planned.ok()) << planned.status();
   EXPECT_GT(planned->staleness, 0);
   EXPECT_THAT(planned->cuts, ElementsAre(3));
-  EXPECT_LE(MostBytes(tight, *planned), 60);
+  EXPECT_LE(MaxBytes(tight, *planned), 60);
 }
 
 TEST(PlannerTest, SaysWhereTheMemoryIsTooLittle) {
@@ -183,11 +183,11 @@ TEST(PlannerTest, SaysWhereTheMemoryIsTooLittle) {
 }
 
 // "the fullest needs 40 bytes at least"
-int LeastBytesIn(const absl::Status& refused) {
+int MinBytesIn(const absl::Status& refused) {
   const std::string message(refused.message());
-  int least = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(message.substr(message.find("needs ") + 6, 2), &least)) << message;
-  return least;
+  int min = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(message.substr(message.find("needs ") + 6, 2), &min)) << message;
+  return min;
 }
 
 // A user who follows the messages gets a plan. With a byte less there is no plan.
@@ -195,9 +195,9 @@ TEST(PlannerTest, SaysTheLeastThatAnyPlanNeeds) {
   int bytes = 10;
   for (int tries = 0; !PlanFor(RequestWithBytes(1.0, 4, bytes)).ok(); ++tries) {
     ASSERT_LT(tries, 5);
-    const int least = LeastBytesIn(PlanFor(RequestWithBytes(1.0, 4, bytes)).status());
-    ASSERT_GT(least, bytes);
-    bytes = least;
+    const int min = MinBytesIn(PlanFor(RequestWithBytes(1.0, 4, bytes)).status());
+    ASSERT_GT(min, bytes);
+    bytes = min;
   }
   EXPECT_FALSE(PlanFor(RequestWithBytes(1.0, 4, bytes - 1)).ok());
 }

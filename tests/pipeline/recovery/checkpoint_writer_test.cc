@@ -95,7 +95,7 @@ class CheckpointWriterTest : public ::testing::Test {
                     .stages = 1,
                     .copy_every = 10,
                     .checkpoints = {.folder = folder_.string(), .every = 20}},
-        .task = {.network = "flow", .learning = {.divergence = {.window = 10, .most_refused = 5}}}};
+        .task = {.network = "flow", .learning = {.divergence = {.window = 10, .max_refused = 5}}}};
   }
   [[nodiscard]] FlowOptions WithoutCheckpoints() const {
     FlowOptions options = Options();

@@ -40,7 +40,7 @@ at::Tensor InfiniteGradient(const StageOutput& output) {
   return (output.output - output.output.detach()).abs().sqrt().sum();
 }
 
-constexpr int kMostSamples = 64;
+constexpr int kMaxSamples = 64;
 
 // A small network under a schedule, run step by step.
 class LearningNetwork {
@@ -80,7 +80,7 @@ class LearningNetwork {
   [[nodiscard]] Plan PlanOf(const std::string& schedule, const Cuts& cuts) const {
     const std::vector<StageCost> costs(cuts.size() + 1, {.forward = 1, .backward = 2});
     const Plan plan = *MakePlan(schedule, {.shape = ShapeOf(chain_, cuts), .costs = costs});
-    return WithoutBounds(plan, kMostSamples);
+    return WithoutBounds(plan, kMaxSamples);
   }
 
   const LayerChain chain_;
@@ -164,7 +164,7 @@ TEST(RecoveryTest, UpdatesThatAreAllLeftOutAreAReasonToGoBack) {
         recovery->OnScored({.sample = output.sample, .learned = true});
       });
   LearningNetwork learning("sequential", {3}, {}, std::move(loss));
-  recovery = RecoveryOf(learning, {.divergence = {.most_refused = 5}});
+  recovery = RecoveryOf(learning, {.divergence = {.max_refused = 5}});
   learning.Learn(5);
   EXPECT_FALSE(recovery->RollBackIsDue()) << "what came of the fifth is not known yet";
   learning.SwitchTo("sequential", {3});
@@ -205,7 +205,7 @@ class JudgedRun {
       return SourcePosition();
     };
     recovery_ =
-        RecoveryOf(*learning_, {.divergence = {.window = 1, .most_loss = 3},
+        RecoveryOf(*learning_, {.divergence = {.window = 1, .max_loss = 3},
                                 .copy_every = 1,
                                 .checkpoints = {.folder = folder_.string(), .every = every_},
                                 .hooks = {.position = position}});
@@ -279,7 +279,7 @@ class GivenUpTest : public ::testing::Test {
   LearningNetwork learning_{"sequential", {}};
   StagedNetwork& network_ = learning_.network();
   const std::unique_ptr<Recovery> recovery_ =
-      RecoveryOf(learning_, {.divergence = {.most_refused = 1}});
+      RecoveryOf(learning_, {.divergence = {.max_refused = 1}});
 };
 
 TEST_F(GivenUpTest, LearnsNothingAndGoesBackNoMore) {
@@ -341,7 +341,7 @@ TEST(RecoveryTest, ALearnerThatExplodesComesBackAndGoesOn) {
        .stages = 2,
        .optimizer = {.learning_rate = 0.5},
        .copy_every = 10},
-      {.network = "flow", .learning = {.divergence = {.window = 10, .most_refused = 5}}},
+      {.network = "flow", .learning = {.divergence = {.window = 10, .max_refused = 5}}},
       [&](ModelPrediction prediction) {
         const std::lock_guard lock(mu);
         predictions.push_back(std::move(prediction));
@@ -378,7 +378,7 @@ TEST(RecoveryTest, ALearnerWhoseRateIsFarTooHighEndsPlausible) {
                                     .stages = 1,
                                     .optimizer = {.learning_rate = rate},
                                     .copy_every = 10},
-                                   {.learning = {.divergence = {.window = 10, .most_refused = 5}}},
+                                   {.learning = {.divergence = {.window = 10, .max_refused = 5}}},
                                    [&](const ModelPrediction& prediction) {
                                      const std::lock_guard lock(mu);
                                      skipped.push_back(prediction.skipped);

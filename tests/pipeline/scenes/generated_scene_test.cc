@@ -95,7 +95,7 @@ TEST(GeneratedSceneTest, AllOfAThingMovesAlike) {
 
 TEST(GeneratedSceneTest, WallMovesAsASimilarity) {
   Random random(4);
-  GeneratedScene scene({.width = kWidth, .height = kHeight, .least_things = 0, .most_things = 0},
+  GeneratedScene scene({.width = kWidth, .height = kHeight, .min_things = 0, .max_things = 0},
                        random);
   for (int frame = 0; frame < 20; ++frame) {
     scene.Advance();
@@ -116,7 +116,7 @@ TEST(GeneratedSceneTest, WallMovesAsASimilarity) {
 
 TEST(GeneratedSceneTest, CameraStaysAtAUsualDistanceForEver) {
   Random random(5);
-  GeneratedScene scene({.width = kWidth, .height = kHeight, .least_things = 0, .most_things = 0},
+  GeneratedScene scene({.width = kWidth, .height = kHeight, .min_things = 0, .max_things = 0},
                        random);
   double magnified = 1;
   for (int frame = 0; frame < 20'000; ++frame) {

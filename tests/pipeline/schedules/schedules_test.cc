@@ -18,7 +18,7 @@ struct Row {
   const char* schedule;
   int stages;
   double period;  // one_f_one_b_star's T.
-  double least_period;
+  double min_period;
   double delay;
   std::vector<int> slots;
   std::vector<int> mismatch;
@@ -66,8 +66,8 @@ TEST(SchedulesTest, FiguresAreThoseOfTheTable) {
     EXPECT_THAT(slots, ElementsAreArray(row.slots));
     EXPECT_THAT(mismatch, ElementsAreArray(row.mismatch));
     EXPECT_THAT(staleness, ElementsAreArray(row.staleness));
-    EXPECT_DOUBLE_EQ(SteadyPeriod(plan, costs), row.least_period);
-    EXPECT_DOUBLE_EQ(Steady(plan, costs, row.least_period).delay, row.delay);
+    EXPECT_DOUBLE_EQ(SteadyPeriod(plan, costs), row.min_period);
+    EXPECT_DOUBLE_EQ(Steady(plan, costs, row.min_period).delay, row.delay);
   }
 }
 

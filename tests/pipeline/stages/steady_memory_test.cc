@@ -14,7 +14,7 @@
 namespace millrace::pipeline {
 namespace {
 
-constexpr double kMostGrowth = 256e3;  // Bytes: what is in flight, and what caches still took.
+constexpr double kMaxGrowth = 256e3;  // Bytes: what is in flight, and what caches still took.
 
 // Bytes that the program has allocated and not freed.
 double InUse() {
@@ -40,12 +40,12 @@ double GrowthOver(const std::string& schedule, int samples) {
 }
 
 TEST(SteadyMemoryTest, IsFlatOverAHundredThousandSamples) {
-  EXPECT_LT(GrowthOver("one_f_one_b_star", 100000), kMostGrowth);
+  EXPECT_LT(GrowthOver("one_f_one_b_star", 100000), kMaxGrowth);
 }
 
 TEST(SteadyMemoryTest, IsFlatUnderEverySchedule) {
   for (const std::string& schedule : ScheduleNames()) {
-    EXPECT_LT(GrowthOver(schedule, 1000), kMostGrowth) << schedule;
+    EXPECT_LT(GrowthOver(schedule, 1000), kMaxGrowth) << schedule;
   }
 }
 

@@ -22,14 +22,14 @@ namespace millrace::pipeline {
 template <template <typename> class Ring>
 class FakeStagesIn {
  public:
-  static constexpr int kMostSamples = 256;
+  static constexpr int kMaxSamples = 256;
 
   FakeStagesIn(const Plan& plan, double learning_rate)
       : plan_(plan),
         reads_(plan),
         dependencies_(plan),
         learning_rate_(learning_rate),
-        outputs_(kMostSamples) {
+        outputs_(kMaxSamples) {
     for (int stage = 1; stage <= plan.stage_count(); ++stage) {
       stages_.push_back(std::make_unique<Stage>(0.5 + 0.1 * stage, plan.rules(stage)));
     }

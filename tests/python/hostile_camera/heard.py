@@ -118,7 +118,7 @@ def _packet(data: bytes) -> HeardPacket:
                        payload=data[12:])
 
 
-async def listen(lie: Lie, most_bytes: int = 300_000) -> tuple[Heard, int]:
+async def listen(lie: Lie, max_bytes: int = 300_000) -> tuple[Heard, int]:
     """Asks a camera for all that there is, without waiting for its answers, and without any pause. Also
     returns how often the camera said that its lie was told."""
     raw, pauses, told, end = bytearray(), [], 0, "closed"
@@ -141,7 +141,7 @@ async def listen(lie: Lie, most_bytes: int = 300_000) -> tuple[Heard, int]:
                                  for number, method in enumerate((OPTIONS, DESCRIBE, SETUP, PLAY), 1)).encode())
             while piece := await reader.read(1 << 16):
                 raw += piece
-                if len(raw) >= most_bytes:
+                if len(raw) >= max_bytes:
                     end = "limit"
                     break
         except ConnectionResetError:

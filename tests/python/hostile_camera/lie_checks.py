@@ -38,8 +38,8 @@ def without_end(piece: bytes, step: str = DESCRIBE) -> Check:
     return lambda heard: heard.end == "limit" and piece * 100 in heard.since(step)[-200 * len(piece):]
 
 
-def every(judge: Callable[[HeardPacket], object], least: int = 50) -> Check:
-    return lambda heard: len(heard.packets) >= least and all(map(judge, heard.packets))
+def every(judge: Callable[[HeardPacket], object], at_least: int = 50) -> Check:
+    return lambda heard: len(heard.packets) >= at_least and all(map(judge, heard.packets))
 
 
 def between(judge: Callable[[Sequence[HeardPacket]], object], field: str) -> Check:
@@ -314,7 +314,7 @@ PACKETS: dict[str, Check] = {
     "version-3": every(lambda packet: packet.version == 3),
     "packet-empty": every(lambda packet: packet.payload == b""),
     "packet-cut": frames(lambda channel, data: len(data) < 12),
-    "packet-65000": every(lambda packet: len(packet.payload) == 65000, least=3),
+    "packet-65000": every(lambda packet: len(packet.payload) == 65000, at_least=3),
     "marker-never": every(lambda packet: not packet.marker),
     "marker-always": every(lambda packet: packet.marker),
     "packets-tenfold": lambda heard: all(packet == heard.packets[i // 10 * 10] for i, packet in enumerate(

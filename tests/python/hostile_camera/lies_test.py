@@ -35,8 +35,8 @@ HEARD = {
 }
 
 
-def hear(lie: Lie, most_bytes: int = 300_000) -> tuple[Heard, int]:
-    return asyncio.run(listen(lie, most_bytes))
+def hear(lie: Lie, max_bytes: int = 300_000) -> tuple[Heard, int]:
+    return asyncio.run(listen(lie, max_bytes))
 
 
 class LiesTest(unittest.TestCase):

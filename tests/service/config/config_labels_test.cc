@@ -46,7 +46,7 @@ TEST(LabelConfigTest, ATaskOfLabelsHasDefaultsOfItsOwn) {
   EXPECT_EQ(labels.outputs, 3);
   EXPECT_EQ(labels.window, 64);
   ASSERT_TRUE(labels.divergence.has_value());
-  EXPECT_EQ(labels.divergence->most_loss, 3);
+  EXPECT_EQ(labels.divergence->max_loss, 3);
 }
 
 TEST(LabelConfigTest, ReadsEveryKey) {

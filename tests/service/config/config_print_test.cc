@@ -200,16 +200,16 @@ class ConfigSchemaTest : public ::testing::Test {
   void TryLimits(const json& file, const json::json_pointer& at) {
     const json schema = At(at);
     if (!schema.contains("minimum")) return;
-    const json least = schema["minimum"];
-    const json most = schema["maximum"];
-    EXPECT_TRUE(Accepts(With(file, at, least))) << at;
-    EXPECT_TRUE(Accepts(With(file, at, most))) << at;
-    for (const json& beyond : {json(least.get<double>() - 1), json(most.get<double>() * 2 + 1)}) {
+    const json min = schema["minimum"];
+    const json max = schema["maximum"];
+    EXPECT_TRUE(Accepts(With(file, at, min))) << at;
+    EXPECT_TRUE(Accepts(With(file, at, max))) << at;
+    for (const json& beyond : {json(min.get<double>() - 1), json(max.get<double>() * 2 + 1)}) {
       EXPECT_FALSE(Accepts(With(file, at, beyond))) << at;
       EXPECT_NE(Refusal(With(file, at, beyond).dump()), "") << at;
     }
-    Try(file, at, least);
-    Try(file, at, most);
+    Try(file, at, min);
+    Try(file, at, max);
   }
 
   static json With(json file, const json::json_pointer& at, const json& value) {

@@ -30,7 +30,7 @@ class OpenFilesTest : public ::testing::Test {
 TEST_F(OpenFilesTest, RaisesTheLimitAsFarAsItMay) {
   SetSoft(128);
   ASSERT_TRUE(RaiseOpenFiles(1).ok());
-  EXPECT_EQ(MostOpenFiles(), std::min<std::size_t>(before_.rlim_max, 1 << 20));
+  EXPECT_EQ(MaxOpenFiles(), std::min<std::size_t>(before_.rlim_max, 1 << 20));
 }
 
 // In a process of its own, which cannot raise its limit again.

@@ -189,8 +189,8 @@ TEST(OverloadDetectorTest, ACameraThatSendsLessThanWasPromisedBreaksNoPromise) {
 // Whatever happens: what is said stays said for ten seconds, and what lasts is said.
 TEST(OverloadDetectorTest, NeverFlapsAndNeverMisses) {
   std::mt19937 random(7);
-  const auto pick = [&](double least, double most) {
-    return std::uniform_real_distribution(least, most)(random);
+  const auto pick = [&](double min, double max) {
+    return std::uniform_real_distribution(min, max)(random);
   };
   for (int run = 0; run < 300; ++run) {
     Stream stream;

@@ -162,8 +162,8 @@ TEST(OverloadRemediesTest, NothingIsNamedThatNothingIsKnownOf) {
 // What a machine is held against: a cost for each pixel, devices that do one operation at a time.
 TEST(OverloadRemediesTest, EachEndsTheOverloadOfAMachineThatCostsWhatWasMeasured) {
   std::mt19937 random(3);
-  const auto pick = [&](double least, double most) {
-    return std::uniform_real_distribution(least, most)(random);
+  const auto pick = [&](double min, double max) {
+    return std::uniform_real_distribution(min, max)(random);
   };
   for (int run = 0; run < 2000; ++run) {
     const double forward = pick(1, 60);

@@ -103,7 +103,7 @@ TEST_F(EveryMethodTest, RefusesWhatIsNoMessage) {
 }
 
 /// What a request may have; nothing where that is what gRPC lets through.
-std::optional<std::size_t> MostBytesOf(const MethodDescriptor& method) {
+std::optional<std::size_t> MaxBytesOf(const MethodDescriptor& method) {
   const std::set<std::string> with_pictures_or_labels = {"Predict", "ModelInfer", "AddLabels",
                                                          "Push"};
   if (with_pictures_or_labels.contains(method.name())) return std::nullopt;
@@ -126,18 +126,18 @@ std::string Padded(std::string request, std::size_t bytes) {
 TEST_F(EveryMethodTest, RefusesARequestOfMoreThanThereCanBeANeedFor) {
   int methods = 0;
   for (const MethodDescriptor* method : ListMethods(channel_, kOurs)) {
-    const std::optional<std::size_t> most = MostBytesOf(*method);
-    if (!most) continue;
+    const std::optional<std::size_t> max = MaxBytesOf(*method);
+    if (!max) continue;
     ++methods;
     const std::string request = RequestFor(*method, "nowhere");
-    const grpc::Status status = Call(*method, Padded(request, *most + 1));
+    const grpc::Status status = Call(*method, Padded(request, *max + 1));
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << NameOf(*method);
-    EXPECT_THAT(status.error_message(), HasSubstr(absl::StrCat("has ", *most + 1, " bytes")))
+    EXPECT_THAT(status.error_message(), HasSubstr(absl::StrCat("has ", *max + 1, " bytes")))
         << NameOf(*method);
     EXPECT_EQ(DetailsOf(status).infos, 1) << NameOf(*method);
     // Where there is no such thing, a watch of health goes on.
     if (method->name() == "Watch") continue;
-    EXPECT_THAT(Call(*method, Padded(request, *most)).error_message(), Not(HasSubstr(" bytes")))
+    EXPECT_THAT(Call(*method, Padded(request, *max)).error_message(), Not(HasSubstr(" bytes")))
         << NameOf(*method);
   }
   EXPECT_GE(methods, 28);

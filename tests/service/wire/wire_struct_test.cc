@@ -30,10 +30,10 @@ TEST(WireStructTest, WhatGoesOutComesBack) {
 TEST(WireStructTest, TheGreatestExactNumberIsTakenAndTheNextIsNot) {
   google::protobuf::Struct object;
   for (const double sign : {1, -1}) {
-    (*object.mutable_fields())["seed"].set_number_value(sign * static_cast<double>(kMostExact));
+    (*object.mutable_fields())["seed"].set_number_value(sign * static_cast<double>(kMaxExact));
     EXPECT_TRUE(ToJson(object, "config").ok());
     (*object.mutable_fields())["seed"].set_number_value(sign *
-                                                        (static_cast<double>(kMostExact) + 1));
+                                                        (static_cast<double>(kMaxExact) + 1));
     EXPECT_THAT(WrongFields(object), testing::ElementsAre("config.seed"));
   }
 }

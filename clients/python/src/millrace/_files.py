@@ -5,7 +5,7 @@ import pathlib
 import stat
 
 # More than any valid file has; at most this much is read.
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 # O_NONBLOCK opens a pipe without waiting for its other end. Not every system has these flags.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -19,10 +19,10 @@ def read_file(path: str | pathlib.Path) -> bytes:
     try:
         _refuse_others_than_files(path, os.fstat(descriptor))  # It may have been replaced.
         with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(_MOST_BYTES + 1)
+            data = file.read(_MAX_BYTES + 1)
     finally:
         os.close(descriptor)
-    if len(data) > _MOST_BYTES:
+    if len(data) > _MAX_BYTES:
         raise ValueError(f"{path} is too long: it has more than a megabyte")
     return data
 

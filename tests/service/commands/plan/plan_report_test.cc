@@ -229,7 +229,7 @@ TEST(AutoPlanTest, TakesTheLeastStalenessThatHoldsTheRate) {
   EXPECT_THAT(Staleness(slow), Each(0));
   const PlanReport fast =
       ReportOf(network, {.schedule = "auto", .devices = 4, .period_ms = 20, .spread = 0.05});
-  EXPECT_GT(MostStaleness(fast), 0);
+  EXPECT_GT(MaxStaleness(fast), 0);
   EXPECT_EQ(fast.schedule, "auto: one_f_one_b_star");
   ASSERT_TRUE(fast.found.has_value());
   EXPECT_TRUE(fast.found->holds);
@@ -286,12 +286,12 @@ TEST(AutoPlanTest, KeepsToTheMemoryOfTheDevices) {
   const PlanRequest request = {.schedule = "auto", .devices = 2, .period_ms = 11};
   const PlanReport free = ReportOf(network, request);
   EXPECT_EQ(free.stages[0].last_layer, 1);
-  const double most = std::ranges::max(free.memory_bytes);
-  network.memory_bytes = most;
+  const double max = std::ranges::max(free.memory_bytes);
+  network.memory_bytes = max;
   EXPECT_EQ(ReportOf(network, request).memory_bytes, free.memory_bytes);
-  network.memory_bytes = most - 1;
+  network.memory_bytes = max - 1;
   const PlanReport kept = ReportOf(network, request);
-  EXPECT_LT(std::ranges::max(kept.memory_bytes), most);
+  EXPECT_LT(std::ranges::max(kept.memory_bytes), max);
   EXPECT_TRUE(kept.found->holds);
 }
 
