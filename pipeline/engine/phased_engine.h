@@ -46,6 +46,9 @@ class PhasedEngine {
   /// gets its number in the plan. At the start of a phase, drains the phase before first.
   [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<void(std::int64_t)> write);
 
+  /// The number of the next sample. For the admitting thread.
+  [[nodiscard]] std::int64_t next_sample() const { return next_sample_; }
+
   /// As Engine::AwaitRoom(). At the start of a phase, drains the phase before first.
   absl::Status AwaitRoom();
 

@@ -10,7 +10,6 @@
 #include <c10/core/StreamGuard.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
 #include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/mutex.h"
@@ -73,7 +72,7 @@ class FlowLearner final : public Learner {
   absl::StatusOr<std::int64_t> Admit(const Sample& pictures) override {
     MILLRACE_RETURN_IF_ERROR(CheckPictures(pictures));
     decisions_->OnAdmitted(
-        {.number = admitted_,
+        {.number = run_->next_sample(),
          .difference = MeanDifference(pictures.previous, pictures.current),
          .difference_before =
              task_.next_frame ? std::optional(MeanDifference(pictures.before, pictures.previous))
@@ -82,12 +81,10 @@ class FlowLearner final : public Learner {
          .held = frozen_ || recovery_->gave_up()});
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
-    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, run_->Admit([&] {
+    return run_->Admit([&] {
       return RethrowAsStepError(
           [&] { return BytesOf(pictures, options_.width, options_.height, OnGpu()); });
-    }));
-    MILLRACE_CHECK(number == admitted_);
-    return admitted_++;
+    });
   }
 
   // Switches here and not in Admit(): during the drain, fresher frames can replace waiting ones.
@@ -188,8 +185,7 @@ class FlowLearner final : public Learner {
       MILLRACE_RETURN_IF_ERROR(CheckStreams(phase.plan, devices_));
     }
     MILLRACE_ASSIGN_OR_RETURN(recovery_, Recovery::Open(RecoveryOptions(), *chain_));
-    admitted_ = resumption().first_sample;
-    flow.phases = PhasesFrom(std::move(flow.phases), admitted_);
+    flow.phases = PhasesFrom(std::move(flow.phases), resumption().first_sample);
     const Plan& first = flow.phases.front().plan;
     {
       const MutexLock lock(mu_);
@@ -258,7 +254,7 @@ class FlowLearner final : public Learner {
             .cuts = std::move(cuts),
             .devices = devices_,
             .plan = plan,
-            .first_sample = admitted_,
+            .first_sample = resumption().first_sample,
             .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
             .loss = std::make_unique<FlowPredictionLoss>(
                 task_, on_prediction_, *decisions_, *recovery_,
@@ -353,7 +349,6 @@ class FlowLearner final : public Learner {
   std::unique_ptr<FlowInference> inference_;
 
   // For the admitting thread.
-  std::int64_t admitted_ = 0;
   std::vector<std::string> not_captured_;  // As last reported, by stage.
 
   // Self-synchronized.

@@ -105,17 +105,17 @@ absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
   if (const auto& divergence = task_.divergence) {
     MILLRACE_ASSIGN_OR_RETURN(recovery_, Recovery::Open(RecoveryOptions(*divergence), chain_));
   }
-  admitted_ = resumption().first_sample;
-  window_ = SampleWindow(task_.window, admitted_);
+  const std::int64_t first_sample = resumption().first_sample;
+  window_ = SampleWindow(task_.window, first_sample);
   const std::vector<float> zeros(NumbersOf(sample_shape_), 0.0F);
   const at::Tensor first = SampleWindow(task_.window).Add(BatchOf(zeros, sample_shape_)[0]);
   const FirstInput input{.chain = chain_, .cuts = cuts_, .input = first, .seed = options_.seed};
   MILLRACE_ASSIGN_OR_RETURN(
       Phases phases, PlanStages(input, options_.schedule, options_.request,
                                 [](const at::Tensor& output) { return output.square().mean(); }));
-  phases = PhasesFrom(std::move(phases), admitted_);
+  phases = PhasesFrom(std::move(phases), first_sample);
   labels_ = std::make_unique<LateLabels>(LateLabels::Options{
-      .window = task_.window, .in_flight = StepsInFlight(phases), .first = admitted_});
+      .window = task_.window, .in_flight = StepsInFlight(phases), .first = first_sample});
   if (hooks_.stop.stop_requested()) return NotWanted();
   MILLRACE_RETURN_IF_ERROR(TryStages(input, options_.schedule,
                                      [this](const at::Tensor& output, const std::string& what) {
@@ -152,7 +152,7 @@ StagedNetwork::Options StagedLabelLearner::NetworkOptions(OnPrediction on_predic
   StagedNetwork::Options network{.chain = chain_,
                                  .cuts = cuts_,
                                  .plan = plan_,
-                                 .first_sample = admitted_,
+                                 .first_sample = resumption().first_sample,
                                  .loss = std::move(loss),
                                  .local_loss = std::make_unique<LabelWindowLoss>(task_, *labels_),
                                  .optimizer = options_.optimizer,
@@ -234,12 +234,10 @@ absl::StatusOr<std::int64_t> StagedLabelLearner::AdmitSample(std::span<const flo
   MILLRACE_RETURN_IF_ERROR(CheckValues(values));
   if (label) MILLRACE_RETURN_IF_ERROR(CheckLabel(*label, task_.task, task_.outputs));
   MILLRACE_RETURN_IF_ERROR(failure_);
-  labels_->Admit(admitted_, std::move(label));
+  labels_->Admit(run_->next_sample(), std::move(label));
   at::Tensor batch = window_.Add(BatchOf(values, sample_shape_)[0]);
   absl::StatusOr<std::int64_t> number = run_->Admit([&] { return batch; });
   failure_ = number.status();
-  MILLRACE_CHECK(!number.ok() || *number == admitted_);
-  ++admitted_;
   return number;
 }
 

@@ -152,7 +152,6 @@ class StagedLabelLearner final : public Learner {
 
   // For the admitting thread.
   SampleWindow window_;
-  std::int64_t admitted_ = 0;
   absl::Status failure_;
 
   // For the stage that completes a copy: no later copy is complete before that stage continues. If

@@ -82,6 +82,9 @@ class NetworkRun {
   /// makes the sample once there is room. After a failed operation, fails with its cause.
   [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<at::Tensor()> input);
 
+  /// The number of the next sample. For the admitting thread.
+  [[nodiscard]] std::int64_t next_sample() const { return engine_->next_sample(); }
+
   /// Waits until a sample would be admitted at once. Fails as Admit() does.
   [[nodiscard]] absl::Status AwaitRoom();
 
