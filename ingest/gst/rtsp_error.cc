@@ -65,6 +65,14 @@ std::optional<CameraFault> FaultOfConversation(std::string_view why) {
   return CameraFault::kHangsUp;
 }
 
+bool HasLogin(GstElement& rtspsrc) {
+  gchar* user = nullptr;
+  g_object_get(&rtspsrc, "user-id", &user, nullptr);
+  const bool has = user != nullptr && *user != '\0';
+  g_free(user);
+  return has;
+}
+
 bool IsWithoutConnection(const GError& error, std::string_view why) {
   return error.domain == GST_RESOURCE_ERROR && why.starts_with("Failed to connect.");
 }
@@ -95,6 +103,9 @@ absl::Status StatusFromRtspError(const CameraUri& camera, GstElement& rtspsrc, c
   if (const std::optional<CameraFault> fault = FaultOfConversation(why)) return StatusOf(*fault);
   if (error.domain == GST_RESOURCE_ERROR) {
     if (const std::optional<CameraFault> fault = FaultOfAnswer(RtspAnswerOf(why))) {
+      if (fault == CameraFault::kUnauthorized && !HasLogin(rtspsrc)) {
+        return StatusOf(CameraFault::kNoLogin);
+      }
       return StatusOf(*fault, *fault == CameraFault::kErrorAnswer ? why : std::string_view());
     }
   }

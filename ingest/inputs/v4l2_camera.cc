@@ -40,11 +40,7 @@ absl::Status CheckDevice(const std::string& device) {
 }  // namespace
 
 absl::StatusOr<PipelineOptions> V4l2Pipeline(const SourceRequest& request) {
-  const std::string& device = request.uri.rest;
-  if (device.empty() || device.front() != '/') {
-    return absl::InvalidArgumentError(
-        absl::StrCat(request.shown, ": names no device: write v4l2:/dev/video0"));
-  }
+  MILLRACE_ASSIGN_OR_RETURN(const std::string device, DevicePath(request.uri));
   PipelineOptions pipeline{.head = "v4l2src name=source ! decodebin name=decoder",
                            .configure =
                                [device](GstElement& source) {

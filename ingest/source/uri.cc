@@ -86,4 +86,11 @@ absl::StatusOr<std::string> FilePath(const Uri& uri) {
   return PercentDecoded(std::string(path));
 }
 
+absl::StatusOr<std::string> DevicePath(const Uri& uri) {
+  MILLRACE_CHECK(KindOf(uri) == SourceKind::kV4l2Camera);
+  if (uri.rest.starts_with('/')) return uri.rest;
+  return absl::InvalidArgumentError(
+      absl::StrCat("v4l2:", uri.rest, ": names no device: write v4l2:/dev/video0"));
+}
+
 }  // namespace millrace::ingest

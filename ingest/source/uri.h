@@ -39,4 +39,8 @@ inline constexpr std::string_view kKnownSchemes =
 /// SourceKind::kFile.
 [[nodiscard]] absl::StatusOr<std::string> FilePath(const Uri& uri);
 
+/// The device in a `v4l2:` URI: `v4l2:/dev/video0`. INVALID_ARGUMENT if it names none. REQUIRES:
+/// KindOf(uri) == SourceKind::kV4l2Camera.
+[[nodiscard]] absl::StatusOr<std::string> DevicePath(const Uri& uri);
+
 }  // namespace millrace::ingest

@@ -226,7 +226,7 @@ std::string LimitOf(const std::vector<StageCost>& layers) {
   const double largest = layers[dominating].total();
   if (largest <= 0) return "the layers cost nothing";
   return absl::StrFormat(
-      "layer %d alone takes %.4g of the %.4g that a sample costs: pipelining gains a factor of "
+      "layer %d alone takes %.4g of the %.4g ms that a sample costs: pipelining gains a factor of "
       "%.3g at most",
       dominating, largest, all, all / largest);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -158,10 +159,14 @@ class Profiling {
     const auto tell = [&](std::int64_t done) {
       if (options.on_sample) options.on_sample(static_cast<int>(done), all);
     };
+    const auto end = std::chrono::steady_clock::now() + options.limit;
+    bool ended = false;
     RunSerially(plan_, all, [&](const Step& step) {
-      if (options.stop.stop_requested()) return;
+      if (ended || options.stop.stop_requested()) return;
       const bool forward = step.kind == OperationKind::kForward;
       if (forward && step.stage == 1) {
+        ended = step.first > kUntimed && std::chrono::steady_clock::now() >= end;
+        if (ended) return;
         tell(step.first);
         if (device_.is_cpu()) yardstick_ms_.push_back(yardstick_.RunMs());
         network_.Admit(step.first, input_);

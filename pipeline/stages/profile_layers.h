@@ -1,6 +1,7 @@
 // Measures the cost of each layer on this machine; cuts and plans are based on it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <stop_token>
 #include <vector>
@@ -15,6 +16,9 @@ namespace millrace::pipeline {
 struct ProfileOptions {
   /// Samples that are timed, after a few warm-up samples.
   int runs = 9;
+  /// No further sample begins after this time, once one is timed: a network with an input of
+  /// millions of pixels needs many seconds for each.
+  std::chrono::milliseconds limit = std::chrono::seconds(10);
   /// The device on which the layers run, and stay.
   at::Device device = at::kCPU;
   /// Called with the number of finished samples and the total. May be empty.

@@ -8,6 +8,7 @@
 #include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/plural.h"
 #include "ingest/source/source.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "service/commands/machine.h"
@@ -17,6 +18,7 @@
 #include "service/config/warm_start.h"
 #include "service/console/serve_banner.h"
 #include "service/net/http_message.h"
+#include "service/server/camera_fit.h"
 #include "service/stream/weights_origin.h"
 #include "service/terminal/cli_exit_codes.h"
 
@@ -50,10 +52,11 @@ std::string DescribeColdStart(const StreamConfig& stream) {
   return cold ? absl::StrCat("\n            ", CostOfColdStart(stream.flow.network)) : "";
 }
 
-std::string DescribeStages(const StreamConfig& stream) {
-  const int stages = stream.learner.stages;
-  return absl::StrCat(stream.learner.schedule == "auto" ? "at most " : "", stages,
-                      stages == 1 ? " stage" : " stages");
+/// "auto, at most 2 stages". A file that waits for the model has another schedule.
+std::string DescribeSchedule(const StreamConfig& stream) {
+  const std::string schedule = FitTo({}, stream).learner.schedule;
+  return absl::StrCat(schedule, ", ", schedule == "auto" ? "at most " : "",
+                      Plural(stream.learner.stages, "stage"));
 }
 
 std::string DescribeOptimizer(const pipeline::OptimizerOptions& optimizer) {
@@ -69,7 +72,7 @@ std::string DescribeStream(const StreamConfig& stream) {
       stream.name, "\n  source    ", ingest::WithoutCredentials(source.uri),
       source.loop ? ", looped" : "", source.as_camera ? ", as a camera" : "", "\n  learns    ",
       DescribeTask(stream), ", ", DescribeOptimizer(learner.optimizer), DescribeColdStart(stream),
-      "\n  plan      ", learner.schedule, ", ", DescribeStages(stream),
+      "\n  plan      ", DescribeSchedule(stream),
       learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured",
       learner.devices.empty() ? "" : ", on ", absl::StrJoin(learner.devices, ", "), "\n");
 }

@@ -60,6 +60,20 @@ std::string InFolder(const Value& value, const ingest::Uri& uri, const std::stri
                       absl::StrReplaceAll(folder, {{"%", "%25"}}), uri.rest);
 }
 
+/// Whether a URI of its kind names a camera, a device or a file.
+absl::Status CheckNames(const ingest::Uri& uri) {
+  switch (*ingest::KindOf(uri)) {
+    case ingest::SourceKind::kRtspCamera:
+      return ingest::ParseCameraUri(uri).status();
+    case ingest::SourceKind::kV4l2Camera:
+      return ingest::DevicePath(uri).status();
+    case ingest::SourceKind::kFile:
+      return ingest::FilePath(uri).status();
+    default:
+      return absl::OkStatus();
+  }
+}
+
 void SetUri(const Value& at, const Json& value, const Target& target) {
   const std::string text = value;
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
@@ -68,9 +82,8 @@ void SetUri(const Value& at, const Json& value, const Target& target) {
     return at.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
                                  std::string(ingest::kKnownSchemes)));
   }
-  if (ingest::KindOf(*uri) == ingest::SourceKind::kRtspCamera) {
-    const absl::Status checked = ingest::ParseCameraUri(*uri).status();
-    if (!checked.ok()) return at.Wrong(std::string(checked.message()));
+  if (const absl::Status checked = CheckNames(*uri); !checked.ok()) {
+    return at.Wrong(std::string(checked.message()));
   }
   target.stream->source.uri = InFolder(at, *uri, text);
 }

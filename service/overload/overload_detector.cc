@@ -97,6 +97,7 @@ void OverloadDetector::Evaluate(const Span& span, const OverloadReading& reading
     recent_.pop_front();
   }
   update_every_ = reading.update_every;
+  if (update_every_ > 1) reduced_to_ = update_every_;
   EvaluateKind(span, reading);
   EvaluatePromise(span, reading);
 }
@@ -139,6 +140,7 @@ OverloadKind OverloadDetector::kind() const {
 
 Overload OverloadDetector::overload() const {
   Overload overload{.kind = kind(), .update_every = update_every_};
+  if (overload.kind == OverloadKind::kLearnsLess) overload.update_every = reduced_to_;
   nanoseconds length{0};
   for (const Span& span : recent_) {
     length += span.length;

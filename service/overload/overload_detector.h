@@ -80,6 +80,7 @@ class OverloadDetector {
   bool working_ = true;                   // True if all readings of the span are `working`.
   std::deque<Span> recent_;               // Oldest first; in total ten seconds or a little more.
   int update_every_ = 1;
+  int reduced_to_ = 2;  // The last `update_every` above 1, reported until the overload is over.
   // For each kind: the state is this kind or a worse one. The first element is unused.
   std::array<DebouncedFlag, kOverloadKinds.size()> at_least_;
   DebouncedFlag too_few_;

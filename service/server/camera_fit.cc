@@ -92,15 +92,21 @@ StreamConfig FitTo(const ingest::SourceFacts& facts, StreamConfig config) {
   return config;
 }
 
+CameraFit::Seen CameraFit::Probe(const StreamConfig& config, const std::stop_token& stop) const {
+  ingest::SourceOptions source = config.source;
+  source.stream = config.name;
+  source.stop = stop;
+  source.camera.connect_timeout =
+      std::min<std::chrono::milliseconds>(source.camera.connect_timeout, kMaxProbe);
+  return look_(source);
+}
+
 void CameraFit::LookAhead(const std::vector<StreamConfig>& streams, const std::stop_token& stop) {
   std::vector<std::jthread> looks;
   for (const StreamConfig& config : streams) {
     if (!LeavesToCamera(config)) continue;
     looks.emplace_back([this, &config, stop] {
-      ingest::SourceOptions source = config.source;
-      source.stream = config.name;
-      source.stop = stop;
-      Seen seen = Caught([&]() -> Seen { return look_(source); }, "looking at a camera");
+      Seen seen = Caught([&] { return Probe(config, stop); }, "looking at a camera");
       const MutexLock lock(mu_);
       seen_.insert_or_assign(config.name, std::move(seen));
     });
@@ -112,10 +118,7 @@ CameraFit::Seen CameraFit::LookOrRecall(const StreamConfig& config, const std::s
     const MutexLock lock(mu_);
     if (auto found = seen_.extract(config.name)) return std::move(found.mapped());
   }
-  ingest::SourceOptions source = config.source;
-  source.stream = config.name;
-  source.stop = stop;
-  return look_(source);
+  return Probe(config, stop);
 }
 
 absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config,

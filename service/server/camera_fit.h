@@ -1,11 +1,12 @@
 // Completes the settings that a stream's entry leaves to its camera: the size of the model's input,
 // and the frame rate to plan for.
 //
-// The cameras are probed before the models are made. A camera that is away does not delay the
-// start: a typical camera is assumed. If the camera later turns out to be different, the stream is
-// recreated for it.
+// The cameras are probed before the models are made, for kMaxProbe at most. A typical camera is
+// assumed in place of a camera that is away. If the camera later turns out to be different, the
+// stream is recreated for it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -29,6 +30,10 @@ namespace millrace::service {
 
 /// The assumed facts of a camera that is away: 1920x1080, 25 frames a second.
 [[nodiscard]] ingest::SourceFacts UsualCamera();
+
+/// A probe takes no longer, even with a longer `connect_timeout`: the start, and the creation of
+/// the stream, wait for it.
+inline constexpr std::chrono::seconds kMaxProbe(5);
 
 /// A stream with all settings completed.
 struct FittedStream {
@@ -75,6 +80,7 @@ class CameraFit {
  private:
   using Seen = absl::StatusOr<ingest::SourceFacts>;
 
+  [[nodiscard]] Seen Probe(const StreamConfig& config, const std::stop_token& stop) const;
   [[nodiscard]] Seen LookOrRecall(const StreamConfig& config, const std::stop_token& stop)
       ABSL_LOCKS_EXCLUDED(mu_);
 

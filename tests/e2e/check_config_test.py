@@ -36,6 +36,7 @@ FAULTS = [
     (f"{FREE}\nstreams:\n- ^{{name: a}}", ["has no key 'source'"]),
     (stream("source: {uri: 'test:ball', loop: ^true}"), ["'loop' is for files only"]),
     (stream("source: {uri: ^'ftp://camera/1'}"), ["'uri' begins with 'ftp:'"]),
+    (stream("source: {uri: ^'v4l2:noext'}"), ["'uri' v4l2:noext: names no device: write v4l2:/dev/video0"]),
     (stream(TEST, "schedule: {kind: ^partimes}"), ["'kind' is 'partimes'"]),
     (stream(TEST, "schedule: {stages: 3, cuts: ^[1]}"), ["'cuts' has 1 entry; 3 stages need 2"]),
     (stream(TEST, "schedule: {stages: ^99}"), ["'stages' is '99'"]),
@@ -224,6 +225,12 @@ class CheckConfigTest(unittest.TestCase):
         text = stream(TEST, "model: {input: [64, 64], network: good.pt}")
         said = self.run_millrace("check-config", self.written(text)).stdout
         self.assertIn(f"optical flow at 64x64, from the weights in {own}, learning rate", said)
+
+    def test_a_file_that_waits_for_the_model_has_the_schedule_that_serve_chooses(self):
+        video = ROOT / ".deps/video/vtest.avi"
+        for keys, plan in {"": "one_f_one_b_star, 2 stages,", ", as_camera: true": "auto, at most 2 stages,"}.items():
+            text = stream(f"source: {{uri: {video}{keys}}}", SMALL, "schedule: {stages: 2}")
+            self.assertIn(f"  plan      {plan}", self.run_millrace("check-config", self.written(text)).stdout)
 
     def test_ports_in_use_are_found_first_each_in_one_line(self):
         with socket.socket() as grpc, socket.socket() as page:

@@ -98,5 +98,16 @@ TEST(FilePathTest, SurvivesAnyInput) {
   }
 }
 
+TEST(DevicePathTest, IsAPathFromTheRoot) {
+  const auto device = [](const std::string& rest) {
+    return DevicePath({.scheme = "v4l2", .rest = rest});
+  };
+  EXPECT_EQ(*device("/dev/video0"), "/dev/video0");
+  EXPECT_EQ(*device("///dev/video0"), "///dev/video0");
+  for (const char* const rest : {"", "video0", "dev/video0"}) {
+    EXPECT_EQ(device(rest).status().code(), absl::StatusCode::kInvalidArgument) << rest;
+  }
+}
+
 }  // namespace
 }  // namespace millrace::ingest

@@ -132,6 +132,22 @@ TEST(ProfileLayersTest, EndsSoonOnceItIsStopped) {
   EXPECT_FALSE(judged);
 }
 
+// A network with an input of millions of pixels needs seconds for each sample.
+TEST(ProfileLayersTest, TimesOneSampleWhenTheTimeIsUp) {
+  const LayerChain chain = SmallChain();
+  int samples = 0;
+  const NetworkProfile network =
+      ProfileLayers(chain, at::full({1, kWidth}, 0.5),
+                    [&](const at::Tensor& output) {
+                      ++samples;
+                      return output.sum();
+                    },
+                    {.runs = 100, .limit = std::chrono::milliseconds(0)});
+  EXPECT_EQ(samples, 2) << "the first shows the memory";
+  for (const LayerProfile& layer : network.layers) EXPECT_GT(layer.cost.forward, 0);
+  EXPECT_EQ(network.spread, 0);
+}
+
 TEST(ProfileLayersTest, TheFlowNetworkCostsMostInItsConvolutions) {
   const auto flow = ProfileFlow({.width = 64, .height = 64}, {.network = "flow"}, /*runs=*/3);
   ASSERT_TRUE(flow.ok()) << flow.status();

@@ -45,6 +45,17 @@ TEST(ConfigSourceTest, ACameraIsHeldOnToAsTheFileSays) {
   EXPECT_EQ(source.queue_capacity, 5);
 }
 
+TEST(ConfigSourceTest, AUriMustNameADeviceOrAFileOfThisMachine) {
+  EXPECT_EQ(WhatIsWrong("uri: 'v4l2:/dev/video2'"), "");
+  EXPECT_EQ(WhatIsWrong("uri: 'file:///srv/street.mp4'"), "");
+  for (const std::string uri : {"v4l2:", "v4l2:video0", "v4l2:0"}) {
+    EXPECT_THAT(WhatIsWrong("uri: '" + uri + "'"),
+                HasSubstr("'uri' " + uri + ": names no device: write v4l2:/dev/video0"));
+  }
+  EXPECT_THAT(WhatIsWrong("uri: 'file://nas/street.mp4'"), HasSubstr("names the host nas"));
+  EXPECT_THAT(WhatIsWrong("uri: 'file:'"), HasSubstr("names no file"));
+}
+
 TEST(ConfigSourceTest, ACameraInTheNetworkMayHaveAProcessOfItsOwn) {
   const auto isolates = [](const std::string& source) {
     const auto config = Parse(source);

@@ -132,6 +132,17 @@ TEST(OverloadDetectorTest, APauseBetweenBurstsDoesNotEndIt) {
   EXPECT_EQ(stream.changes[OverloadKind::kDrops].size(), 1U);
 }
 
+TEST(OverloadDetectorTest, NeverSaysThatLearningFromEveryFrameIsAnOverload) {
+  Stream stream;
+  EXPECT_EQ(stream.Run({.seconds = 20, .update_every = 4}), OverloadKind::kLearnsLess);
+  EXPECT_EQ(stream.detector.overload().update_every, 4);
+  // It learns from every frame again, for less than ten seconds.
+  EXPECT_EQ(stream.Run({.seconds = 6}), OverloadKind::kLearnsLess);
+  EXPECT_EQ(stream.detector.overload().update_every, 4);
+  EXPECT_EQ(stream.Run({.seconds = 6}), OverloadKind::kNone);
+  EXPECT_EQ(stream.detector.overload().update_every, 1);
+}
+
 TEST(OverloadDetectorTest, ItIsOverOnceTheCameraHasBeenAwayForLong) {
   Stream stream;
   stream.Run({.seconds = 20, .pushed_out = 20});

@@ -56,6 +56,17 @@ TEST(OverloadRemediesTest, CountTheLearningThatWasGivenUp) {
   EXPECT_DOUBLE_EQ(RemediesFor(seen, {}, learner).max_fps, 8);
 }
 
+// 10 frames a second are held by the plan; another program makes the learner learn less.
+TEST(OverloadRemediesTest, NoRateHelpsALearnerThatShouldKeepUp) {
+  OverloadCase seen = Drops(8, 8);
+  seen.overload.kind = OverloadKind::kLearnsLess;
+  seen.overload.update_every = 4;
+  pipeline::LearnerDescription learner = Learner();
+  EXPECT_EQ(RemediesFor(seen, {}, learner).max_fps, 0);
+  seen.overload.received_per_second = 12;
+  EXPECT_DOUBLE_EQ(RemediesFor(seen, {}, learner).max_fps, 8);
+}
+
 TEST(OverloadRemediesTest, WhereNothingIsDroppedThePlanSaysWhatCanBeDone) {
   OverloadCase seen = Drops(25, 25);
   seen.overload.kind = OverloadKind::kLearnsLess;

@@ -127,6 +127,19 @@ TEST(CameraFitTest, ThePlanFollowsACameraWhoseRateIsLeftOpen) {
       << "a file that waits for the model has no rate";
 }
 
+// The whole server would wait for a silent camera.
+TEST(CameraFitTest, ASlowCameraIsNotWaitedForLongerThanFiveSeconds) {
+  std::vector<std::int64_t> waits;
+  CameraFit fit([&](const ingest::SourceOptions& source) {
+    waits.push_back(source.camera.connect_timeout.count());
+    return Away(source);
+  });
+  for (const char* const keys : {", connect_timeout_ms: 60000", "", ", connect_timeout_ms: 1500"}) {
+    ASSERT_TRUE(fit.Complete(StreamOf(absl::StrCat("uri: 'rtsp://camera.local/1'", keys))).ok());
+  }
+  EXPECT_THAT(waits, testing::ElementsAre(5000, 5000, 1500));
+}
+
 TEST(CameraFitTest, AFileThatIsNotThereFailsAtOnce) {
   CameraFit fit([](const ingest::SourceOptions&) { return absl::NotFoundError("no such file"); });
   EXPECT_EQ(fit.Complete(StreamOf("uri: street.mp4")).status().code(), absl::StatusCode::kNotFound);
