@@ -132,6 +132,13 @@ void CheckOptimizer(const ConfigValue& entry, StreamConfig& config) {
   if (optimizer.clip_update > 0 && optimizer.clip_update < kMinClip) {
     entry.WrongAt("optimizer", "clip_update", "must be 0, or 0.000001 or more");
   }
+  if (optimizer.kind != pipeline::OptimizerOptions::Kind::kRmsProp) {
+    if (optimizer.clip_update != 0 && own && own->Find("clip_update")) {
+      entry.WrongAt("optimizer", "clip_update",
+                    "is for the kind rmsprop only: leave it out, or set kind: rmsprop");
+    }
+    optimizer.clip_update = 0;
+  }
   check("momentum", optimizer.momentum);
   check("nesterov", optimizer.nesterov);
   check("spike_compensation", optimizer.spike_compensation);

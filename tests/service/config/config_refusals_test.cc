@@ -184,6 +184,8 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:68: 'momentum' is '1'; it must be a number from 0 to 0.999999"},
         {"NesterovAlone", Stream("source: {uri: a.avi}, optimizer: {kind: sgd, nesterov: true}"),
          "c:3:68: 'nesterov' needs a momentum above 0, such as momentum: 0.9"},
+        {"ClipOfAdam", Stream("source: {uri: a.avi}, optimizer: {kind: adam, clip_update: 2}"),
+         "c:3:72: 'clip_update' is for the kind rmsprop only: leave it out, or set kind: rmsprop"},
         {"TinyClip", Stream("source: {uri: a.avi}, optimizer: {clip_update: 1e-9}"),
          "c:3:60: 'clip_update' must be 0, or 0.000001 or more"},
         {"LocalWithoutLevels", Stream("source: {uri: a.avi}, schedule: {kind: local}"),
