@@ -43,7 +43,7 @@ struct CameraFaultText {
 };
 
 /// All faults, in the order of CameraFault.
-inline constexpr std::array<CameraFaultText, 19> kCameraFaults = {{
+inline constexpr std::array<CameraFaultText, 20> kCameraFaults = {{
     {CameraFault::kUnknownName, absl::StatusCode::kUnavailable, "this machine knows no such host",
      "check the name, or write the camera's IP address"},
     {CameraFault::kNoNameServer, absl::StatusCode::kUnavailable,
