@@ -68,9 +68,8 @@ std::optional<CameraFault> FaultOfConversation(std::string_view why) {
 bool HasLogin(GstElement& rtspsrc) {
   gchar* user = nullptr;
   g_object_get(&rtspsrc, "user-id", &user, nullptr);
-  const bool has = user != nullptr && *user != '\0';
-  g_free(user);
-  return has;
+  const std::unique_ptr<gchar, void (*)(gpointer)> owned(user, g_free);
+  return user != nullptr && *user != '\0';
 }
 
 bool IsWithoutConnection(const GError& error, std::string_view why) {

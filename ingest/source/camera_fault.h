@@ -77,7 +77,7 @@ inline constexpr std::array<CameraFaultText, 20> kCameraFaults = {{
      "the camera's certificate is refused",
      "name its certificate, or that of who signed it, in source.tls_ca_file"},
     {CameraFault::kNoLogin, absl::StatusCode::kPermissionDenied,
-     "401 Unauthorized: it needs a user and a password, and none is configured",
+     "401 Unauthorized: it needs a user and a password, and no user is configured",
      "write them into the URI, or into source.user and source.password_file"},
     {CameraFault::kUnauthorized, absl::StatusCode::kPermissionDenied,
      "401 Unauthorized: it does not accept this user and password",

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -154,12 +155,13 @@ class Profiling {
                   .optimizer = {.learning_rate = 0}}),
         times_(chain.layers.size()) {}
 
-  void Run(const ProfileOptions& options, std::vector<LayerProfile>& layers) {
+  using Time = std::chrono::steady_clock::time_point;
+
+  void Run(const ProfileOptions& options, Time end, std::vector<LayerProfile>& layers) {
     const int all = kUntimed + options.runs;
     const auto tell = [&](std::int64_t done) {
       if (options.on_sample) options.on_sample(static_cast<int>(done), all);
     };
-    const auto end = std::chrono::steady_clock::now() + options.limit;
     bool ended = false;
     RunSerially(plan_, all, [&](const Step& step) {
       if (ended || options.stop.stop_requested()) return;
@@ -176,8 +178,13 @@ class Profiling {
     if (!options.stop.stop_requested()) tell(all);
   }
 
-  // Writes medians, scaled to an idle core, into `layers`; returns the spread.
-  double Summarize(std::vector<LayerProfile>& layers) {
+  [[nodiscard]] int timed_samples() {
+    return static_cast<int>(TimesOf(0, OperationKind::kForward).size());
+  }
+
+  // Writes medians, scaled to an idle core, into `layers`. Returns the spread, which one sample
+  // does not show.
+  std::optional<double> Summarize(std::vector<LayerProfile>& layers) {
     const double slowness = FastestCoreOfThisProgram().SlownessOf(Median(yardstick_ms_));
     double weights = 0;
     double variances = 0;
@@ -193,6 +200,7 @@ class Profiling {
                         .backward = median(TimesOf(layer, OperationKind::kBackward)),
                         .update = median(TimesOf(layer, OperationKind::kUpdate))};
     }
+    if (timed_samples() < 2) return std::nullopt;
     return weights > 0 ? std::sqrt(variances / weights) : 0;
   }
 
@@ -225,15 +233,16 @@ NetworkProfile ProfileLayers(const LayerChain& chain, const at::Tensor& input,
                              const std::function<at::Tensor(const at::Tensor&)>& objective,
                              const ProfileOptions& options) {
   MILLRACE_CHECK(options.runs > 0);
+  const auto end = std::chrono::steady_clock::now() + options.limit;
   for (const auto& layer : chain.layers) MoveTo(options.device, *layer);
   const KeptModel kept(chain);
   const at::Tensor there = input.to(options.device);
   NetworkProfile network{.layers = SizesOf(chain, there, options.stop)};
   if (options.stop.stop_requested()) return network;
   Profiling profiling(chain, there, options.device, objective);
-  profiling.Run(options, network.layers);
+  profiling.Run(options, end, network.layers);
   network.spread = profiling.Summarize(network.layers);
-  if (!options.stop.stop_requested()) AddCopies(network, options.runs);
+  if (!options.stop.stop_requested()) AddCopies(network, profiling.timed_samples());
   return network;
 }
 

@@ -14,7 +14,7 @@
 namespace millrace::pipeline {
 
 struct ProfileOptions {
-  /// Samples that are timed, after a few warm-up samples.
+  /// Samples that are timed at most, after one that is not.
   int runs = 9;
   /// No further sample begins after this time, once one is timed: a network with an input of
   /// millions of pixels needs many seconds for each.

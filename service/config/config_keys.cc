@@ -221,6 +221,7 @@ void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   ChooseKind(stream);
   ChooseSmoothness(stream);
   CheckOptimizer(entry, stream);
+  CheckClipUpdate(entry, stream);
   stream.effective = Dump(ValuesOf(StreamKeys(), target));
   ChooseStages(stream);
   CheckSchedule(entry, stream);

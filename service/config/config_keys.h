@@ -31,6 +31,8 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config);
 /// Notes each key of `optimizer` that does not go with its kind, in the file or in an entry of
 /// `streams`. Sets a default of the file aside in a stream whose kind it does not go with.
 void CheckOptimizer(const ConfigValue& entry, StreamConfig& config);
+/// Refuses a stream's own `clip_update` beside another kind than rmsprop, and turns a default off.
+void CheckClipUpdate(const ConfigValue& stream, StreamConfig& config);
 
 /// Notes each missing or contradictory setting of labels, and chooses the size of the pictures and
 /// the number of outputs if they are not set. REQUIRES: a task of labels.

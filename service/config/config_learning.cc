@@ -132,19 +132,23 @@ void CheckOptimizer(const ConfigValue& entry, StreamConfig& config) {
   if (optimizer.clip_update > 0 && optimizer.clip_update < kMinClip) {
     entry.WrongAt("optimizer", "clip_update", "must be 0, or 0.000001 or more");
   }
-  if (optimizer.kind != pipeline::OptimizerOptions::Kind::kRmsProp) {
-    if (optimizer.clip_update != 0 && own && own->Find("clip_update")) {
-      entry.WrongAt("optimizer", "clip_update",
-                    "is for the kind rmsprop only: leave it out, or set kind: rmsprop");
-    }
-    optimizer.clip_update = 0;
-  }
   check("momentum", optimizer.momentum);
   check("nesterov", optimizer.nesterov);
   check("spike_compensation", optimizer.spike_compensation);
   if (optimizer.nesterov && optimizer.spike_compensation) {
     entry.WrongAt("optimizer", "spike_compensation", "excludes nesterov: leave one of the two out");
   }
+}
+
+void CheckClipUpdate(const ConfigValue& stream, StreamConfig& config) {
+  pipeline::OptimizerOptions& optimizer = config.learner.optimizer;
+  if (optimizer.kind == pipeline::OptimizerOptions::Kind::kRmsProp) return;
+  const std::optional<ConfigValue> own = stream.Find("optimizer");
+  if (optimizer.clip_update != 0 && own && own->Find("clip_update")) {
+    stream.WrongAt("optimizer", "clip_update",
+                   "is for the kind rmsprop only: leave it out, or set kind: rmsprop");
+  }
+  optimizer.clip_update = 0;
 }
 
 ConfigKeys LearningKeys() { return kLearningKeys; }

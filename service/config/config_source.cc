@@ -60,8 +60,8 @@ std::string InFolder(const Value& value, const ingest::Uri& uri, const std::stri
                       absl::StrReplaceAll(folder, {{"%", "%25"}}), uri.rest);
 }
 
-/// Whether a URI of its kind names a camera, a device or a file.
-absl::Status CheckNames(const ingest::Uri& uri) {
+/// Fails if `uri` names no camera, device or file of this machine.
+absl::Status CheckTarget(const ingest::Uri& uri) {
   switch (*ingest::KindOf(uri)) {
     case ingest::SourceKind::kRtspCamera:
       return ingest::ParseCameraUri(uri).status();
@@ -69,9 +69,11 @@ absl::Status CheckNames(const ingest::Uri& uri) {
       return ingest::DevicePath(uri).status();
     case ingest::SourceKind::kFile:
       return ingest::FilePath(uri).status();
-    default:
-      return absl::OkStatus();
+    case ingest::SourceKind::kPush:
+    case ingest::SourceKind::kTestPicture:
+      break;
   }
+  return absl::OkStatus();
 }
 
 void SetUri(const Value& at, const Json& value, const Target& target) {
@@ -82,7 +84,7 @@ void SetUri(const Value& at, const Json& value, const Target& target) {
     return at.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
                                  std::string(ingest::kKnownSchemes)));
   }
-  if (const absl::Status checked = CheckNames(*uri); !checked.ok()) {
+  if (const absl::Status checked = CheckTarget(*uri); !checked.ok()) {
     return at.Wrong(std::string(checked.message()));
   }
   target.stream->source.uri = InFolder(at, *uri, text);

@@ -100,9 +100,9 @@ Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
   const double learning_all = slowdown > 0 ? RateAt(1, learner) / slowdown : 0;
   const double held = kMaxLoad * learning_all;
   if (held <= 0 || overload.received_per_second <= 0) return {};
-  // By its costs the learner keeps up: another program, or another stream, takes the time.
-  const bool keeps_up = held >= overload.received_per_second;
-  Remedies remedies{.max_fps = keeps_up ? 0 : RoundedDown(held)};
+  // The learner's costs let it keep up: another program, or another stream, takes the time.
+  if (held >= overload.received_per_second) return {};
+  Remedies remedies{.max_fps = RoundedDown(held)};
   if (learner.labels || pipeline::IsNetworkFile(config.flow.network)) return remedies;
   const auto input = pipeline::FlowNetworkInputOf(config.flow.network);
   const double share = held / overload.received_per_second;

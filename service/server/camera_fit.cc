@@ -62,8 +62,9 @@ bool SameFit(const StreamConfig& a, const StreamConfig& b) {
 void SayAssumed(const StreamConfig& fitted, const absl::Status& cause) {
   const LogAbout about(fitted.name);
   spdlog::warn(
-      "stream '{}': {}. Until it shows a picture, a camera of 16:9 and {:.3g} frames a second is "
-      "assumed, and the model is made for {}x{}",
+      "stream '{}': {}. The start does not wait longer; the stream keeps trying. Until it shows a "
+      "picture, a camera of 16:9 and {:.3g} frames a second is assumed, and the model is made for "
+      "{}x{}",
       fitted.name, std::string(cause.message()), kUsualFrameRate, fitted.learner.width,
       fitted.learner.height);
 }

@@ -19,7 +19,7 @@ namespace millrace::service {
 /// Accepts a schedule's name or one of `more`.
 [[nodiscard]] CLI::Validator ScheduleName(std::vector<std::string> more = {});
 
-/// Accepts an integer of at least `least`.
+/// Accepts an integer of at least `min`.
 [[nodiscard]] CLI::Validator WholeFrom(std::uint64_t min);
 
 }  // namespace millrace::service

@@ -190,7 +190,7 @@ class CausesTest(unittest.TestCase):
         asks = self.camera("--user", "me", "--password", "word", "--digest")
         self.expect("401 Unauthorized: it does not accept this user and password",
                     f"rtsp://me:{WORD}@camera.local:{asks}/live")
-        self.expect("401 Unauthorized: it needs a user and a password, and none is configured",
+        self.expect("401 Unauthorized: it needs a user and a password, and no user is configured",
                     f"rtsp://camera.local:{asks}/live")
         self.expect("404 Not Found: it has no such path", f"rtsp://me:word@camera.local:{asks}/no")
         for status, words in {

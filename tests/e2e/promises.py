@@ -190,7 +190,7 @@ class Promises:
         now = held(self._server.process.pid)
         if now.bytes > self._max_bytes and not self._too_large:
             self._too_large = True  # Once is enough.
-            self.breaks(f"it has {now.bytes / 1e6:.0f} MB of memory, and may have {self._most_bytes / 1e6:.0f}")
+            self.breaks(f"it has {now.bytes / 1e6:.0f} MB of memory, and may have {self._max_bytes / 1e6:.0f}")
         self.peak = Held(*(max(pair) for pair in zip(dataclasses.astuple(now), dataclasses.astuple(self.peak))))
 
     def _audit(self) -> None:

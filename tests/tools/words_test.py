@@ -62,8 +62,10 @@ class WordsTest(unittest.TestCase):
         self.assert_found(self.check("a.md", f"The caller may include {folders}.\n"), "a.md:1: Sentences")
 
     def test_refuses_names_of_limits_that_are_not_min_or_max(self):
-        code = "int kMostStages = 1;\n// The most: kMostStages.\nf(least_side, \"most\");\nint at_least_ = LeastLoaded();\n"
-        expected = ["1: Names: 'kMostStages'", "3: Names: 'least_side'"]
+        code = ("int kMostStages = 1;\n// The most: kMostStages.\nf(least_side, \"most\");\nint at_least_ = LeastLoaded();\n"
+                "int kMost = Most(least_);\n")
+        expected = ["1: Names: 'kMostStages'", "3: Names: 'least_side'", "5: Names: 'kMost'", "5: Names: 'Most'",
+                    "5: Names: 'least_'"]
         self.assert_found(self.check("base/a.h", code), *(f"base/a.h:{line}" for line in expected))
 
     def test_counts_semicolons(self):

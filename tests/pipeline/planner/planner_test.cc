@@ -138,7 +138,7 @@ TEST(PlannerTest, NamesTheLayerThatLimits) {
   request.layers[5].cost = {.forward = 4, .backward = 8};
   const auto planned = PlanFor(request);
   ASSERT_TRUE(planned.ok());
-  EXPECT_THAT(planned->limit, HasSubstr("layer 5 alone takes 12 of the 22.5"));
+  EXPECT_THAT(planned->limit, HasSubstr("layer 5 alone takes 12 of the 22.5 ms"));
   EXPECT_THAT(planned->limit, HasSubstr("1.88"));
 }
 

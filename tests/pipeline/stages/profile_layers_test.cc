@@ -145,7 +145,7 @@ TEST(ProfileLayersTest, TimesOneSampleWhenTheTimeIsUp) {
                     {.runs = 100, .limit = std::chrono::milliseconds(0)});
   EXPECT_EQ(samples, 2) << "the first shows the memory";
   for (const LayerProfile& layer : network.layers) EXPECT_GT(layer.cost.forward, 0);
-  EXPECT_EQ(network.spread, 0);
+  EXPECT_EQ(network.spread, std::nullopt);
 }
 
 TEST(ProfileLayersTest, TheFlowNetworkCostsMostInItsConvolutions) {

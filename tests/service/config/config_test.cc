@@ -266,8 +266,8 @@ streams:
     optimizer: {momentum: 0.5, nesterov: false, spike_compensation: true}
   - name: door
     source: {uri: door.avi}
-    optimizer: {kind: rmsprop, clip_update: 2}
-optimizer: {kind: sgd, momentum: 0.9, nesterov: true, weight_decay: 0.01, clip_norm: 3, pipemare_steps: 70}
+    optimizer: {kind: rmsprop}
+optimizer: {kind: sgd, momentum: 0.9, nesterov: true, weight_decay: 0.01, clip_norm: 3, clip_update: 2, pipemare_steps: 70}
 )",
                                                     "c");
   ASSERT_TRUE(config.ok()) << config.status();
@@ -279,7 +279,7 @@ optimizer: {kind: sgd, momentum: 0.9, nesterov: true, weight_decay: 0.01, clip_n
   EXPECT_FALSE(street.spike_compensation);
   EXPECT_EQ(street.weight_decay, 0.01);
   EXPECT_EQ(street.clip_norm, 3);
-  EXPECT_EQ(street.clip_update, 0) << "it is rmsprop's";
+  EXPECT_EQ(street.clip_update, 0) << "the file's is for streams of rmsprop";
   EXPECT_EQ(street.pipemare_steps, 70);
   const auto& yard = config->streams[1].learner.optimizer;
   EXPECT_EQ(yard.kind, Kind::kAdamW);

@@ -58,11 +58,14 @@ TEST(OverloadRemediesTest, CountTheLearningThatWasGivenUp) {
 
 // 10 frames a second are held by the plan; another program makes the learner learn less.
 TEST(OverloadRemediesTest, NoRateHelpsALearnerThatShouldKeepUp) {
-  OverloadCase seen = Drops(8, 8);
+  OverloadCase seen = Drops(8, 8, /*idle_cores=*/60);
   seen.overload.kind = OverloadKind::kLearnsLess;
   seen.overload.update_every = 4;
   pipeline::LearnerDescription learner = Learner();
-  EXPECT_EQ(RemediesFor(seen, {}, learner).max_fps, 0);
+  const Remedies none = RemediesFor(seen, {}, learner);
+  EXPECT_EQ(none.max_fps, 0);
+  EXPECT_EQ(none.width, 0);
+  EXPECT_EQ(none.stages, 0) << "of idle cores there are enough";
   seen.overload.received_per_second = 12;
   EXPECT_DOUBLE_EQ(RemediesFor(seen, {}, learner).max_fps, 8);
 }

@@ -256,7 +256,7 @@ TEST(AutoPlanTest, GivesUpLearningFirstAndSaysSo) {
   EXPECT_EQ(plan["update_every"], 0);
   EXPECT_EQ(plan["holds"], false);
   EXPECT_GT(plan["dropped_share"], 0.5);
-  EXPECT_THAT(plan["limit"].get<std::string>(), HasSubstr("layer 0 alone takes 30 of the 60"));
+  EXPECT_THAT(plan["limit"].get<std::string>(), HasSubstr("layer 0 alone takes 30 of the 60 ms"));
 }
 
 TEST(AutoPlanTest, PlansForTheSpreadThatWasMeasured) {

@@ -97,7 +97,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual((hurried["update_every"], hurried["holds"]), (0, False))
         self.assertEqual(hurried["spread"], 0.2)
         self.assertGreater(hurried["dropped_share"], 0.5)
-        self.assertIn("layer 0 alone takes 3 of the 12", hurried["limit"])
+        self.assertIn("layer 0 alone takes 3 of the 12 ms", hurried["limit"])
         self.assert_refused("--period-ms", "--costs", self.costs, "--schedule", "auto")
 
     @unittest.skipUnless("--config" in run("plan", "--help").stdout, "this program measures nothing")
