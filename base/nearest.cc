@@ -34,11 +34,11 @@ std::size_t MaxChanges(std::size_t letters) {
 
 std::string Nearest(std::string_view name, std::span<const std::string> known) {
   std::string nearest;
-  std::size_t min = MaxChanges(name.size()) + 1;
+  std::size_t min_distance = MaxChanges(name.size()) + 1;
   for (const std::string& one : known) {
     const std::size_t distance = EditDistance(one, name);
-    if (distance < min) {
-      min = distance;
+    if (distance < min_distance) {
+      min_distance = distance;
       nearest = one;
     }
   }

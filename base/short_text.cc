@@ -18,10 +18,10 @@ std::size_t HeaderBytesOf(char c) { return c >= ' ' && c <= '~' && c != '%' ? 1 
 bool ContinuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 /// The length of the longest prefix of `text` that fits, in whole characters.
-std::size_t Fitting(std::string_view text, std::size_t max) {
+std::size_t Fitting(std::string_view text, std::size_t max_bytes) {
   std::size_t bytes = 0;
   std::size_t end = 0;
-  while (end < text.size() && bytes + HeaderBytesOf(text[end]) <= max) {
+  while (end < text.size() && bytes + HeaderBytesOf(text[end]) <= max_bytes) {
     bytes += HeaderBytesOf(text[end++]);
   }
   while (end > 0 && end < text.size() && ContinuesCharacter(text[end])) --end;
@@ -47,10 +47,10 @@ std::size_t HeaderBytes(std::string_view text) {
   return bytes;
 }
 
-std::string Shortened(std::string_view text, std::size_t max) {
-  MILLRACE_CHECK(max >= 2 * kLongestEnd);
-  if (HeaderBytes(text) <= max) return std::string(text);
-  const std::string_view kept = text.substr(0, Fitting(text, max - kLongestEnd));
+std::string Shortened(std::string_view text, std::size_t max_bytes) {
+  MILLRACE_CHECK(max_bytes >= 2 * kLongestEnd);
+  if (HeaderBytes(text) <= max_bytes) return std::string(text);
+  const std::string_view kept = text.substr(0, Fitting(text, max_bytes - kLongestEnd));
   const std::size_t line_end = kept.rfind('\n');
   if (line_end == std::string_view::npos) return absl::StrCat(std::string(kept), std::string(kCut));
   const auto left =

@@ -16,9 +16,9 @@ namespace millrace::service {
 /// takes three.
 [[nodiscard]] std::size_t HeaderBytes(std::string_view text);
 
-/// `text`, shortened so that HeaderBytes() is at most `max_bytes`. The result has whole lines and the
-/// number of lines left out, or the beginning of the first line and "...". Valid UTF-8 stays valid.
-/// REQUIRES: most >= 64.
-[[nodiscard]] std::string Shortened(std::string_view text, std::size_t max);
+/// `text`, shortened so that HeaderBytes() is at most `max_bytes`. The result has whole lines and
+/// the number of lines left out, or the beginning of the first line and "...". Valid UTF-8 stays
+/// valid. REQUIRES: max_bytes >= 64.
+[[nodiscard]] std::string Shortened(std::string_view text, std::size_t max_bytes);
 
 }  // namespace millrace::service

@@ -35,13 +35,13 @@ Extent CoveringSize(const Extent& camera, const Extent& grid) {
 
 Extent GridFor(const Extent& camera, const GridRules& rules) {
   const int step = rules.size_multiple;
-  const int min = (rules.min_side + step - 1) / step * step;
+  const int min_side = (rules.min_side + step - 1) / step * step;
   const double aspect = static_cast<double>(camera.width) / camera.height;
   const double area =
       std::min<double>(rules.area, static_cast<double>(camera.width) * camera.height);
-  Extent best = {.width = min, .height = min};
-  for (int width = min; width <= rules.max_side; width += step) {
-    for (int height = min; height <= rules.max_side; height += step) {
+  Extent best = {.width = min_side, .height = min_side};
+  for (int width = min_side; width <= rules.max_side; width += step) {
+    for (int height = min_side; height <= rules.max_side; height += step) {
       const Extent grid = {.width = width, .height = height};
       if (Distance(grid, aspect, area) < Distance(best, aspect, area)) best = grid;
     }

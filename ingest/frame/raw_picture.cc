@@ -28,9 +28,9 @@ absl::Status CheckRawPicture(const RawPicture& picture) {
         picture.RowBytes(), "; leave it out where there is no padding"));
   }
   const std::int64_t whole = picture.Stride() * picture.height;
-  const std::int64_t min = whole - picture.Stride() + picture.RowBytes();
+  const std::int64_t min_bytes = whole - picture.Stride() + picture.RowBytes();
   const auto bytes = static_cast<std::int64_t>(picture.bytes.size());
-  if (min <= bytes && bytes <= whole) return absl::OkStatus();
+  if (min_bytes <= bytes && bytes <= whole) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the picture has ", bytes, " bytes; ", picture.width, " x ", picture.height, " pixels of ",
       BytesPerPixel(picture.format), " and a stride of ", picture.Stride(), " make ", whole));

@@ -236,12 +236,12 @@ void PipelineElements::OnSourcePad(GstElement* /*source*/, GstPad* pad, gpointer
 // A depayloader that assembles a picture keeps its packets until the picture is complete.
 GstPadProbeReturn PipelineElements::OnData(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer self) {
   auto& elements = *static_cast<PipelineElements*>(self);
-  const std::int64_t max = elements.max_unshown_bytes_;
+  const std::int64_t max_bytes = elements.max_unshown_bytes_;
   const std::int64_t unshown = elements.receiver_.unshown_bytes += SizeOf(*info);
-  if (unshown <= max) return GST_PAD_PROBE_OK;
+  if (unshown <= max_bytes) return GST_PAD_PROBE_OK;
   Guarded(elements.listener_, [&] {
     elements.listener_.OnOutcome(absl::UnavailableError(absl::StrCat(
-        "it has sent ", max >> 20, " MiB without a picture; update or restart the camera")));
+        "it has sent ", max_bytes >> 20, " MiB without a picture; update or restart the camera")));
   });
   return GST_PAD_PROBE_DROP;
 }

@@ -23,7 +23,7 @@ namespace {
 
 constexpr float kFloMagic = 202021.25F;
 constexpr float kUnknown = 1e6F;
-constexpr std::int32_t kGreatestSide = 32768;
+constexpr std::int32_t kMaxSide = 32768;
 // The size of a .flo file of 8K pictures.
 constexpr std::uint64_t kMaxBytes = 512 << 20;
 
@@ -48,8 +48,7 @@ absl::StatusOr<TrueFlow> ReadFlo(const std::string& path) {
   }
   TrueFlow truth{.width = NumberAt<std::int32_t>(bytes, 4),
                  .height = NumberAt<std::int32_t>(bytes, 8)};
-  if (truth.width < 1 || truth.height < 1 || truth.width > kGreatestSide ||
-      truth.height > kGreatestSide) {
+  if (truth.width < 1 || truth.height < 1 || truth.width > kMaxSide || truth.height > kMaxSide) {
     return Wrong(path, absl::StrCat("its size, ", truth.width, "x", truth.height,
                                     ", is not that of a picture"));
   }

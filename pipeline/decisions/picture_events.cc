@@ -26,8 +26,8 @@ double MeanDifference(std::span<const std::uint8_t> a, std::span<const std::uint
   MILLRACE_CHECK(!a.empty() && a.size() == b.size());
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(int{a[i]} - int{b[i]});
-  constexpr double kMaxOfAByte = 255;
-  return static_cast<double>(sum) / (kMaxOfAByte * static_cast<double>(a.size()));
+  constexpr double kMaxByte = 255;
+  return static_cast<double>(sum) / (kMaxByte * static_cast<double>(a.size()));
 }
 
 SkipReason PictureEvents::Next(double difference) {

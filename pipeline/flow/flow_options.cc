@@ -73,10 +73,10 @@ absl::Status CheckLocal(const LearnerOptions& options, const std::string& networ
     return absl::InvalidArgumentError(absl::StrCat(
         "schedule local needs a network whose stages all make a flow: levels, not ", network));
   }
-  const int max = static_cast<int>(level_begins.size()) + 1;
-  if (options.stages < 1 || options.stages > max) {
+  const int max_stages = static_cast<int>(level_begins.size()) + 1;
+  if (options.stages < 1 || options.stages > max_stages) {
     return absl::InvalidArgumentError(absl::StrCat("schedule local has a level of the network ",
-                                                   network, " for each stage, 1 to ", max,
+                                                   network, " for each stage, 1 to ", max_stages,
                                                    " stages, not ", options.stages));
   }
   for (int cut : options.cuts) {

@@ -93,7 +93,7 @@ double Steepness(const GreenPicture& light, int x, int y) {
 /// the picture is cut: its square would swallow its neighbours in sums.
 struct Motion {
   explicit Motion(const FlowOverPictures& pictures) {
-    const auto max = static_cast<float>(pictures.width + pictures.height);
+    const auto max_shift = static_cast<float>(pictures.width + pictures.height);
     const float sign = pictures.backward ? -1.0F : 1.0F;
     dx.reserve(pictures.flow.size() / 2);
     dy.reserve(pictures.flow.size() / 2);
@@ -101,8 +101,8 @@ struct Motion {
     for (std::size_t i = 0; i < pictures.flow.size(); i += 2) {
       const bool finite = std::isfinite(pictures.flow[i]) && std::isfinite(pictures.flow[i + 1]);
       known.push_back(finite);
-      dx.push_back(finite ? std::clamp(sign * pictures.flow[i], -max, max) : 0);
-      dy.push_back(finite ? std::clamp(sign * pictures.flow[i + 1], -max, max) : 0);
+      dx.push_back(finite ? std::clamp(sign * pictures.flow[i], -max_shift, max_shift) : 0);
+      dy.push_back(finite ? std::clamp(sign * pictures.flow[i + 1], -max_shift, max_shift) : 0);
     }
   }
 

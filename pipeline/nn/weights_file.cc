@@ -83,12 +83,12 @@ absl::StatusOr<std::string> BytesOf(const std::string& path, const NamedTensors&
                                             "`"));
   }
   MILLRACE_RETURN_IF_ERROR(NamingFile(file.status(), path));
-  const std::uint64_t max = MaxBytesOf(needed);
-  if (static_cast<std::uint64_t>(file->info().st_size) > max) {
-    return Foreign(path, absl::StrCat("it has ", file->info().st_size, " bytes where at most ", max,
-                                      " are needed"));
+  const std::uint64_t max_bytes = MaxBytesOf(needed);
+  if (static_cast<std::uint64_t>(file->info().st_size) > max_bytes) {
+    return Foreign(path, absl::StrCat("it has ", file->info().st_size, " bytes where at most ",
+                                      max_bytes, " are needed"));
   }
-  absl::StatusOr<std::string> bytes = file->Read(max);
+  absl::StatusOr<std::string> bytes = file->Read(max_bytes);
   MILLRACE_RETURN_IF_ERROR(NamingFile(bytes.status(), path));
   return bytes;
 }

@@ -36,16 +36,16 @@ at::Tensor LaidAs(const at::Tensor& value, const at::Tensor& given) {
 }
 
 // As torch.nn.utils.clip_grad_norm_.
-void ClipByNorm(const std::vector<at::Tensor>& gradients, double max) {
+void ClipByNorm(const std::vector<at::Tensor>& gradients, double max_norm) {
   const at::Tensor norms = at::stack(at::_foreach_norm(gradients, 2));
-  const double scale = max / (norms.norm().item<double>() + 1e-6);
+  const double scale = max_norm / (norms.norm().item<double>() + 1e-6);
   if (scale < 1) at::_foreach_mul_(gradients, scale);
 }
 
 // The same without reading the norm on the host.
-void ClipOnDevice(const std::vector<at::Tensor>& gradients, double max) {
+void ClipOnDevice(const std::vector<at::Tensor>& gradients, double max_norm) {
   const at::Tensor norm = at::stack(at::_foreach_norm(gradients, 2)).norm();
-  at::_foreach_mul_(gradients, (max / (norm + 1e-6)).clamp_max(1));
+  at::_foreach_mul_(gradients, (max_norm / (norm + 1e-6)).clamp_max(1));
 }
 
 // A fill by an operator costs more in the call than most of these tensors need.

@@ -54,11 +54,11 @@ class EventGraph {
   [[nodiscard]] const std::vector<double>& loads() const { return loads_; }
   // The time for which the busiest device or link works, by pattern.
   [[nodiscard]] double MaxLoad() const {
-    double max = *std::ranges::max_element(loads_);
+    double max_load = *std::ranges::max_element(loads_);
     for (const double load : copies_.loads()) {
-      max = std::max(max, load * plan_.samples_per_pattern);
+      max_load = std::max(max_load, load * plan_.samples_per_pattern);
     }
-    return max;
+    return max_load;
   }
 
  private:

@@ -100,12 +100,12 @@ absl::Status DoesNotFit(const PartitionRequest& request, const Chain& chain) {
                      BytesText(chain.Bytes(request.stages - 1, layer, layer + 1).value),
                      " even alone on a device, which has ", BytesText(limit)));
   }
-  const MinMaxPartition min = FindMinMaxPartition(
+  const MinMaxPartition best = FindMinMaxPartition(
       chain.length(), request.stages,
       [&](int stage, int first, int end) { return chain.Bytes(stage, first, end); });
   std::string message =
       absl::StrCat("the layers do not fit into ", Plural(request.stages, "device"), " of ",
-                   BytesText(limit), ": the fullest needs ", BytesText(min.maximum), " at least");
+                   BytesText(limit), ": the fullest needs ", BytesText(best.maximum), " at least");
   const bool alike = std::all_of(request.holds.begin(), request.holds.end(),
                                  [&](const auto& holds) { return holds == request.holds[0]; });
   const int fewest = alike ? MinStages(chain, limit) : -1;
@@ -128,11 +128,11 @@ absl::StatusOr<Cuts> BestCuts(const PartitionRequest& request) {
                                                    "; ask for 1 to ", chain.length()));
   }
   MILLRACE_CHECK(request.holds.empty() || static_cast<int>(request.holds.size()) == request.stages);
-  MinMaxPartition min = FindMinMaxPartition(
+  MinMaxPartition best = FindMinMaxPartition(
       chain.length(), request.stages,
       [&](int stage, int first, int end) { return chain.Time(stage, first, end); });
-  if (min.maximum == kNever) return DoesNotFit(request, chain);
-  return std::move(min.begins);
+  if (best.maximum == kNever) return DoesNotFit(request, chain);
+  return std::move(best.begins);
 }
 
 absl::StatusOr<Cuts> BestCuts(const std::vector<StageCost>& layers, int stages) {

@@ -73,8 +73,9 @@ class Planner {
   absl::StatusOr<std::optional<PlannedPipeline>> AtEffortOf(Effort effort) {
     closest_.reset();
     std::vector<PlannedPipeline> candidates;
-    const int max = std::min<int>(request_.devices, static_cast<int>(request_.layers.size()));
-    for (int stages = 1; stages <= max; ++stages) {
+    const int max_devices =
+        std::min<int>(request_.devices, static_cast<int>(request_.layers.size()));
+    for (int stages = 1; stages <= max_devices; ++stages) {
       MILLRACE_RETURN_IF_ERROR(AddCandidates(stages, effort, candidates));
     }
     std::stable_sort(candidates.begin(), candidates.end(),

@@ -67,8 +67,8 @@ struct PlannedPipeline {
   double tail = 0;
   /// The maximum over all stages.
   int staleness = 0;
-  /// "layer 3 alone takes 62 of the 140 that a sample costs: pipelining gains a factor of 2.26 at
-  /// most".
+  /// "layer 3 alone takes 62 of the 140 ms that a sample costs: pipelining gains a factor of 2.26
+  /// at most".
   std::string limit = {};
 };
 

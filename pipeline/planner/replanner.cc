@@ -33,11 +33,11 @@ std::string Digits(double value) {
 std::string WhyMoved(const std::vector<StageCost>& planned,
                      const std::vector<StageCost>& measured) {
   std::string why;
-  double max = -1;
+  double largest_change = -1;
   for (std::size_t i = 0; i < planned.size(); ++i) {
     const auto look = [&](OperationKind kind, double before, double now) {
-      if (std::abs(now - before) <= max) return;
-      max = std::abs(now - before);
+      if (std::abs(now - before) <= largest_change) return;
+      largest_change = std::abs(now - before);
       why = absl::StrCat(kind == OperationKind::kUpdate ? "an " : "a ", std::string(Name(kind)),
                          " of stage ", i + 1, " takes ", Digits(now), " ms instead of ",
                          Digits(before));

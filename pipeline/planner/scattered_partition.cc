@@ -108,11 +108,12 @@ bool ImproveOnce(Allocation& allocation) {
   return false;
 }
 
-// Gives `layer` to the device of `neighbour`, if that makes fewer runs and no load above `most`.
-bool JoinsNeighbour(Allocation& allocation, int layer, int neighbour, double max) {
+// Gives `layer` to the device of `neighbour`, if that makes fewer runs and no load above
+// `max_load`.
+bool JoinsNeighbour(Allocation& allocation, int layer, int neighbour, double max_load) {
   if (neighbour < 0 || neighbour >= allocation.length()) return false;
   const int from = allocation.device_of(layer), to = allocation.device_of(neighbour);
-  if (from == to || allocation.load(to) + allocation.cost(layer) > max) return false;
+  if (from == to || allocation.load(to) + allocation.cost(layer) > max_load) return false;
   const int runs = allocation.Runs();
   allocation.Put(layer, to);
   if (allocation.Runs() < runs) return true;
@@ -122,12 +123,12 @@ bool JoinsNeighbour(Allocation& allocation, int layer, int neighbour, double max
 
 // Joins runs as long as the largest load does not grow.
 void JoinRuns(Allocation& allocation) {
-  const double max = allocation.Largest() * (1 + 1e-12);
+  const double max_load = allocation.Largest() * (1 + 1e-12);
   for (bool joined = true; joined;) {
     joined = false;
     for (int layer = 0; layer < allocation.length(); ++layer) {
-      joined |= JoinsNeighbour(allocation, layer, layer - 1, max);
-      joined |= JoinsNeighbour(allocation, layer, layer + 1, max);
+      joined |= JoinsNeighbour(allocation, layer, layer - 1, max_load);
+      joined |= JoinsNeighbour(allocation, layer, layer + 1, max_load);
     }
   }
 }

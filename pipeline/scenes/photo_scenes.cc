@@ -158,9 +158,10 @@ cv::Mat DrawTexture(Random& random, cv::Size size, std::span<const Photograph> p
   const cv::Mat whole(photograph.height, photograph.width, CV_8U,
                       const_cast<std::uint8_t*>(photograph.grey.data()));
   const cv::Size wanted(size.width + 2 * kMargin, size.height + 2 * kMargin);
-  const double min = std::max(static_cast<double>(wanted.width) / whole.cols,
-                              static_cast<double>(wanted.height) / whole.rows);
-  const double scale = min < 1 ? min * random.Uniform(1, 1.6) : min;
+  const double covering_scale = std::max(static_cast<double>(wanted.width) / whole.cols,
+                                         static_cast<double>(wanted.height) / whole.rows);
+  const double scale =
+      covering_scale < 1 ? covering_scale * random.Uniform(1, 1.6) : covering_scale;
   cv::Mat scaled;
   cv::resize(whole, scaled,
              {std::max(wanted.width, static_cast<int>(scale * whole.cols)),

@@ -57,11 +57,11 @@ absl::Status CheckNumber(const CameraStream& stream, const v1::PredictRequest& r
   if (request.pictures_size() > 0) {
     return InvalidFields({{"samples", "are instead of `pictures`: leave one of the two out"}});
   }
-  const int max = MaxSamples(stream, PartsOf(request));
-  if (request.samples_size() <= max) return absl::OkStatus();
+  const int max_samples = MaxSamples(stream, PartsOf(request));
+  if (request.samples_size() <= max_samples) return absl::OkStatus();
   return InvalidFields(
-      {{"samples", absl::StrCat("has ", request.samples_size(), "; a call may have ", max,
-                                max < kMaxSamples ? " with what `parts` asks for" : "")}});
+      {{"samples", absl::StrCat("has ", request.samples_size(), "; a call may have ", max_samples,
+                                max_samples < kMaxSamples ? " with what `parts` asks for" : "")}});
 }
 
 absl::StatusOr<v1::PredictResponse> OfOne(CameraStream& stream, const v1::PredictRequest& request,

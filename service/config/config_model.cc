@@ -251,13 +251,13 @@ void CheckModel(const ConfigValue& stream, const StreamConfig& config) {
   }
   const pipeline::LearnerOptions& learner = config.learner;
   if (learner.schedule != "local") return;
-  const auto max = static_cast<int>(input->level_begins.size()) + 1;
-  if (max == 1) {
+  const auto max_stages = static_cast<int>(input->level_begins.size()) + 1;
+  if (max_stages == 1) {
     stream.WrongAt("schedule", "kind", "is local, which needs the network levels");
-  } else if (learner.stages > max) {
-    stream.WrongAt(
-        "schedule", "stages",
-        absl::StrCat("is ", learner.stages, "; with the kind local there are at most ", max));
+  } else if (learner.stages > max_stages) {
+    stream.WrongAt("schedule", "stages",
+                   absl::StrCat("is ", learner.stages, "; with the kind local there are at most ",
+                                max_stages));
   }
 }
 

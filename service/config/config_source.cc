@@ -161,7 +161,8 @@ constexpr ConfigKey kSourceKeys[] = {
     {"connect_timeout_ms", WholeType{100, 600'000},
      Member([](auto& t) -> auto& { return Camera(t).connect_timeout; }),
      "The time for a camera's first frame, and the time between two frames. Then the server "
-     "reconnects; after half of the second time the camera counts as stalled."},
+     "reconnects; after half of the second time the camera counts as stalled. A start waits 5 s of "
+     "the first time at most."},
     {"stall_timeout_ms", WholeType{100, 3'600'000},
      Member([](auto& t) -> auto& { return Camera(t).stall_timeout; })},
     {"backoff_ms",

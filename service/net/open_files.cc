@@ -12,7 +12,7 @@ namespace millrace::service {
 namespace {
 
 /// Above this limit, libraries that loop over all descriptors become slow.
-constexpr rlim_t kMax = 1 << 20;
+constexpr rlim_t kMaxFiles = 1 << 20;
 /// Descriptors of a server without streams and clients, and of each stream, with a margin.
 constexpr std::size_t kOfServer = 64;
 constexpr std::size_t kOfStream = 12;
@@ -50,23 +50,23 @@ std::size_t MaxOpenFiles() { return Limit().rlim_cur; }
 
 absl::Status RaiseOpenFiles(std::size_t streams) {
   rlimit limit = Limit();
-  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, kMax));
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, kMaxFiles));
   static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // The result is read back below.
-  const std::size_t max = MaxOpenFiles();
+  const std::size_t allowed = MaxOpenFiles();
   const std::size_t needed = kOfServer + streams * kOfStream + kOfClients;
-  if (max < needed) {
+  if (allowed < needed) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("this process may have ", max, " files open, and needs ", needed, " for ",
+        absl::StrCat("this process may have ", allowed, " files open, and needs ", needed, " for ",
                      Plural(streams, "stream"), ": raise the limit (ulimit -n ", kPlenty,
                      ", LimitNOFILE= of systemd, --ulimit nofile= of a container)"));
   }
-  if (max < kPlenty) {
-    const OpenFileShares shares = ShareOpenFiles(max, streams);
+  if (allowed < kPlenty) {
+    const OpenFileShares shares = ShareOpenFiles(allowed, streams);
     spdlog::warn(
         "this process may have {} files open: {}, and {} connections of gRPC's clients, {} "
         "of the live page's and {} of probes; raise the limit (ulimit -n, LimitNOFILE= of systemd, "
         "--ulimit nofile= of a container) for more",
-        max, Plural(shares.streams, "stream"), shares.grpc.in_all, shares.page.in_all,
+        allowed, Plural(shares.streams, "stream"), shares.grpc.in_all, shares.page.in_all,
         shares.probes.in_all);
   }
   return absl::OkStatus();

@@ -76,8 +76,8 @@ double FrameRateOf(const StreamConfig& config, double camera_frames_per_second) 
     rate = source.test_frames_per_second;
   }
   if (rate == 0) rate = kUsualFrameRate;
-  const double max = source.max_frames_per_second;
-  return max > 0 ? std::min(rate, max) : rate;
+  const double max_rate = source.max_frames_per_second;
+  return max_rate > 0 ? std::min(rate, max_rate) : rate;
 }
 
 StreamLoad LoadOf(const StreamConfig& config, const pipeline::LearnerDescription& learner,

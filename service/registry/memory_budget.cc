@@ -33,14 +33,14 @@ std::string OwnGroup(const std::string& file) {
 
 /// The least limit of the group and all its parents. In a container the process's own group is the
 /// root.
-double MinAllowed(const MemoryFiles& files, double max) {
+double SmallestLimit(const MemoryFiles& files, double limit) {
   std::string group = OwnGroup(files.groups_of_this_process);
   while (true) {
     std::ifstream file(files.groups + group + "/memory.max");
     std::string text;
     double bytes = 0;
-    if (file >> text && absl::SimpleAtod(text, &bytes)) max = std::min(max, bytes);
-    if (group.empty()) return max;
+    if (file >> text && absl::SimpleAtod(text, &bytes)) limit = std::min(limit, bytes);
+    if (group.empty()) return limit;
     group.resize(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
   }
 }
@@ -64,7 +64,7 @@ std::string WhoTakes(const std::vector<HeldMemory>& held) {
 
 double UsableMemoryBytes(const MemoryFiles& files) {
   const double machine = files.machine_bytes > 0 ? files.machine_bytes : MachineBytes();
-  const double allowed = MinAllowed(files, machine);
+  const double allowed = SmallestLimit(files, machine);
   return std::max(0.0, allowed - std::max(kReservedShare * allowed, kMinReserved));
 }
 

@@ -47,9 +47,9 @@ void SetRate(double camera, StreamConfig& config) {
     config.learner.schedule = "one_f_one_b_star";
     return;
   }
-  const double max = config.source.max_frames_per_second;
+  const double max_rate = config.source.max_frames_per_second;
   const double comes = camera > 0 ? camera : kUsualFrameRate;
-  config.learner.frames_per_second = max > 0 ? std::min(comes, max) : comes;
+  config.learner.frames_per_second = max_rate > 0 ? std::min(comes, max_rate) : comes;
   config.follows_camera = true;
 }
 
@@ -76,6 +76,12 @@ ingest::SourceFacts UsualCamera() {
   return {.picture = kPicture, .sent = kPicture, .frames_per_second = kUsualFrameRate};
 }
 
+ingest::SourceOptions ForProbe(ingest::SourceOptions source) {
+  source.camera.connect_timeout =
+      std::min<std::chrono::milliseconds>(source.camera.connect_timeout, kMaxProbe);
+  return source;
+}
+
 bool LeavesToCamera(const StreamConfig& config) {
   const bool rate = LeavesRate(config) && !ingest::CanWait(config.source);
   return ingest::CanLook(config.source) && (LeavesInput(config) || rate);
@@ -94,11 +100,9 @@ StreamConfig FitTo(const ingest::SourceFacts& facts, StreamConfig config) {
 }
 
 CameraFit::Seen CameraFit::Probe(const StreamConfig& config, const std::stop_token& stop) const {
-  ingest::SourceOptions source = config.source;
+  ingest::SourceOptions source = ForProbe(config.source);
   source.stream = config.name;
   source.stop = stop;
-  source.camera.connect_timeout =
-      std::min<std::chrono::milliseconds>(source.camera.connect_timeout, kMaxProbe);
   return look_(source);
 }
 

@@ -35,6 +35,9 @@ namespace millrace::service {
 /// the stream, wait for it.
 inline constexpr std::chrono::seconds kMaxProbe(5);
 
+/// `source` with a time limit for a probe.
+[[nodiscard]] ingest::SourceOptions ForProbe(ingest::SourceOptions source);
+
 /// A stream with all settings completed.
 struct FittedStream {
   StreamConfig config;

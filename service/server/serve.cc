@@ -211,11 +211,9 @@ double Serve::AnnouncedBy(ingest::SourceOptions source) const {
   const std::stop_callback by_server(stop_.get_token(), stop);
   const std::stop_callback by_caller(source.stop, stop);
   source.stop = either.get_token();
-  source.camera.connect_timeout =
-      std::min<std::chrono::milliseconds>(source.camera.connect_timeout, kMaxProbe);
-  const absl::StatusOr<ingest::SourceFacts> facts =
-      Caught([&]() -> absl::StatusOr<ingest::SourceFacts> { return options_.look(source); },
-             "looking at a camera");
+  const absl::StatusOr<ingest::SourceFacts> facts = Caught(
+      [&]() -> absl::StatusOr<ingest::SourceFacts> { return options_.look(ForProbe(source)); },
+      "looking at a camera");
   return facts.ok() ? facts->frames_per_second : 0;
 }
 

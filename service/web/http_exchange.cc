@@ -206,11 +206,11 @@ void HttpExchange::MayBeClosed() {
   });
 }
 
-void HttpExchange::Enter(State state, std::optional<std::chrono::milliseconds> max) {
+void HttpExchange::Enter(State state, std::optional<std::chrono::milliseconds> time_limit) {
   state_ = state;
   limit_.cancel();
-  if (!max) return;
-  limit_.expires_after(*max);
+  if (!time_limit) return;
+  limit_.expires_after(*time_limit);
   limit_.async_wait([self = shared_from_this(), state](const ErrorCode& cancelled) {
     if (!cancelled && self->state_ == state) self->OnTooSlow();
   });

@@ -66,8 +66,8 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
   /// Closes the connection to free memory for another answer.
   void GiveUp();
 
-  /// Enters `state`. The exchange must leave it within `max`, if given.
-  void Enter(State state, std::optional<std::chrono::milliseconds> max);
+  /// Enters `state`. The exchange must leave it within `time_limit`, if given.
+  void Enter(State state, std::optional<std::chrono::milliseconds> time_limit);
   void OnTooSlow();
   /// Call it while the client must speak next.
   void MayBeClosed();

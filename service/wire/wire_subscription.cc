@@ -53,10 +53,12 @@ absl::StatusOr<SubscriptionOptions> ToOptions(const v1::SubscribeRequest& reques
                                             " is no policy; leave it out, or "
                                             "take LATEST, DROP_OLDEST or LOSSLESS")});
   }
-  if (const int max = MaxDepthFor(served); request.depth() < 0 || request.depth() > max) {
-    wrong.push_back({"depth", absl::StrCat("is ", request.depth(), "; it must be 1 to ", max,
-                                           max < kMaxDepth ? " with pictures of this size" : "",
-                                           ", or 0 for ", kUsualDepth)});
+  if (const int max_depth = MaxDepthFor(served);
+      request.depth() < 0 || request.depth() > max_depth) {
+    wrong.push_back(
+        {"depth", absl::StrCat("is ", request.depth(), "; it must be 1 to ", max_depth,
+                               max_depth < kMaxDepth ? " with pictures of this size" : "",
+                               ", or 0 for ", kUsualDepth)});
   }
   if (!wrong.empty()) return InvalidFields(wrong);
   const int depth = request.depth() == 0 ? kUsualDepth : request.depth();

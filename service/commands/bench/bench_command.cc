@@ -73,11 +73,11 @@ void AddNetwork(CLI::App& bench, BenchArguments& arguments) {
 }
 
 absl::Status ReadSize(const std::string& text, pipeline::BenchNetworkOptions& network) {
-  constexpr int kGreatestSide = 8192;
+  constexpr int kMaxSide = 8192;
   const std::vector<std::string> sides = absl::StrSplit(text, 'x');
   const bool read = sides.size() <= 2 && absl::SimpleAtoi(sides.front(), &network.width) &&
                     absl::SimpleAtoi(sides.back(), &network.height) &&
-                    std::max(network.width, network.height) <= kGreatestSide;
+                    std::max(network.width, network.height) <= kMaxSide;
   if (read) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--size ", text, "; use one side, as 128, or width and height, as 192x128"));

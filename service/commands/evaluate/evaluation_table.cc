@@ -206,20 +206,20 @@ std::string CosineText(const EvaluationGroup& group, std::size_t stage) {
 
 // How late the gradients of each stage are, and how far its consecutive updates agree.
 std::string CosineTable(const std::vector<EvaluationGroup>& groups) {
-  std::size_t max = 0;
+  std::size_t max_stages = 0;
   for (const EvaluationGroup& group : groups) {
-    max = std::max(max, group.runs.front()->result.update_cosines.size());
+    max_stages = std::max(max_stages, group.runs.front()->result.update_cosines.size());
   }
-  if (max == 0) return "";
+  if (max_stages == 0) return "";
   std::vector<std::string> heads = {""};
-  for (std::size_t stage = 1; stage <= max; ++stage) {
+  for (std::size_t stage = 1; stage <= max_stages; ++stage) {
     heads.push_back(absl::StrCat("stage ", stage));
   }
   TextTable table(heads);
   for (const EvaluationGroup& group : groups) {
     const std::vector<pipeline::StageDescription>& stages = group.runs.front()->result.stages;
     std::vector<std::string> cells = {group.name};
-    for (std::size_t stage = 0; stage < max; ++stage) {
+    for (std::size_t stage = 0; stage < max_stages; ++stage) {
       cells.push_back(stage < stages.size()
                           ? absl::StrCat(CosineText(group, stage), ", ", stages[stage].staleness)
                           : "");

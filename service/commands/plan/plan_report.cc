@@ -49,12 +49,12 @@ void AddSpeedUp(const NetworkProfile& network, PlanReport& report) {
     updates += static_cast<int>(
         std::ranges::count(order, pipeline::OperationKind::kUpdate, &pipeline::Operation::kind));
   }
-  const int max = report.plan.stage_count() * report.plan.samples_per_pattern;
+  const int max_updates = report.plan.stage_count() * report.plan.samples_per_pattern;
   double total = 0;
   double largest = 0;
   for (const auto& layer : network.layers) {
     const double load =
-        layer.cost.forward + layer.cost.backward + layer.cost.update * updates / max;
+        layer.cost.forward + layer.cost.backward + layer.cost.update * updates / max_updates;
     total += load;
     largest = std::max(largest, load);
   }

@@ -10,7 +10,7 @@ const kSourceTones = {
 
 const kSourceTexts = {"backing off": "camera away, tries again"};
 
-const kMinOfReference = 0.01;
+const kMinReferenceExplained = 0.01;
 
 // A cold start explains nothing before it has seen about this number of frames.
 const kColdStartFrames = 1000;
@@ -116,7 +116,7 @@ export function motionOf(stream) {
                   note: noteOf(verdict, stream.recent), tone: kVerdictTones[verdict] ?? ""};
   if (reference === null || !["good", "behind"].includes(verdict)) return figure;
   // Of a method that explains next to nothing, a gain says nothing.
-  if (explained / reference.gain < kMinOfReference) return figure;
+  if (explained / reference.gain < kMinReferenceExplained) return figure;
   // Rounded down: 1.00 is as good as the method.
   return {...figure, name: `Gain over ${referenceName(reference.name)}`,
           value: `${(Math.floor(100 * reference.gain) / 100).toFixed(2)}×`,

@@ -29,7 +29,7 @@ class Losses {
   double noise_ = 0;
 };
 
-// The number of values until the first change is seen; -1 if it is not within `most`.
+// The number of values until the first change is seen; -1 if it is not within `max`.
 int DelayOf(AdaptiveWindow& window, const std::function<double()>& next, int max) {
   for (int i = 1; i <= max; ++i) {
     if (window.Add(next())) return i;

@@ -296,19 +296,19 @@ TEST_P(EveryOptimizer, SkipsWhatWouldNotStayFinite) {
 
 // The most that is allowed of everything at once.
 TEST_P(EveryOptimizer, StaysFiniteWhateverIsAllowed) {
-  OptimizerOptions max = options();
-  max.learning_rate = 1e6;
-  max.weight_decay = 1;
-  max.eps = 1e-12;
-  max.beta1 = std::nextafter(1.0, 0.0);
-  max.beta2 = 0;
-  if (max.kind == Kind::kSgd) max.momentum = std::nextafter(1.0, 0.0);
+  OptimizerOptions extreme = options();
+  extreme.learning_rate = 1e6;
+  extreme.weight_decay = 1;
+  extreme.eps = 1e-12;
+  extreme.beta1 = std::nextafter(1.0, 0.0);
+  extreme.beta2 = 0;
+  if (extreme.kind == Kind::kSgd) extreme.momentum = std::nextafter(1.0, 0.0);
   for (const double clip_update : {0.0, 1e9}) {
-    max.clip_update = clip_update;
-    ASSERT_TRUE(CheckOptimizer(max).ok());
+    extreme.clip_update = clip_update;
+    ASSERT_TRUE(CheckOptimizer(extreme).ok());
     const float large = std::nextafter(std::ldexp(1.0F, 60), 0.0F);
     const at::Tensor weight = at::full({3}, -large).set_requires_grad(true);
-    const auto optimizer = MakeOptimizer(max, {weight});
+    const auto optimizer = MakeOptimizer(extreme, {weight});
     for (int i = 0; i < 20; ++i) {
       const float then = i % 2 == 0 ? large : 0;
       weight.mutable_grad() = at::tensor({large, then, -large});

@@ -64,8 +64,8 @@ ScheduleRequest RandomRequest(int stages, int max_copy, std::mt19937& random) {
             .copy = max_copy > 0 ? below(2 * max_copy + 1) / 2 : 0};
     all += cost.total();
   }
-  const double min = MinPeriod(request.costs);
-  request.period = min + (all - min) * static_cast<double>(random() % 5) / 4;
+  const double min_period = MinPeriod(request.costs);
+  request.period = min_period + (all - min_period) * static_cast<double>(random() % 5) / 4;
   return request;
 }
 

@@ -185,9 +185,10 @@ TEST(PlannerTest, SaysWhereTheMemoryIsTooLittle) {
 // "the fullest needs 40 bytes at least"
 int MinBytesIn(const absl::Status& refused) {
   const std::string message(refused.message());
-  int min = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(message.substr(message.find("needs ") + 6, 2), &min)) << message;
-  return min;
+  int min_bytes = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(message.substr(message.find("needs ") + 6, 2), &min_bytes))
+      << message;
+  return min_bytes;
 }
 
 // A user who follows the messages gets a plan. With a byte less there is no plan.
@@ -195,9 +196,9 @@ TEST(PlannerTest, SaysTheLeastThatAnyPlanNeeds) {
   int bytes = 10;
   for (int tries = 0; !PlanFor(RequestWithBytes(1.0, 4, bytes)).ok(); ++tries) {
     ASSERT_LT(tries, 5);
-    const int min = MinBytesIn(PlanFor(RequestWithBytes(1.0, 4, bytes)).status());
-    ASSERT_GT(min, bytes);
-    bytes = min;
+    const int min_bytes = MinBytesIn(PlanFor(RequestWithBytes(1.0, 4, bytes)).status());
+    ASSERT_GT(min_bytes, bytes);
+    bytes = min_bytes;
   }
   EXPECT_FALSE(PlanFor(RequestWithBytes(1.0, 4, bytes - 1)).ok());
 }

@@ -47,11 +47,11 @@ std::map<const void*, const Block*>& Blocks() {
 
 std::atomic<std::size_t> limit = 0;
 std::atomic<std::size_t> in_use = 0;
-std::atomic<std::size_t> max_in_use = 0;
+std::atomic<std::size_t> peak_in_use = 0;
 
 void TakeFromLimit(std::size_t size) {
   const std::size_t used = in_use += size;
-  max_in_use = std::max(max_in_use.load(), used);
+  peak_in_use = std::max(peak_in_use.load(), used);
   if (limit == 0 || used <= limit) return;
   in_use -= size;
   TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", size,
@@ -152,7 +152,7 @@ class SoftMemory final : public c10::DeviceAllocator {
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override {
     c10::CachingDeviceAllocator::DeviceStats stats;
     stats.allocated_bytes[0].current = static_cast<std::int64_t>(in_use);
-    stats.allocated_bytes[0].peak = static_cast<std::int64_t>(max_in_use);
+    stats.allocated_bytes[0].peak = static_cast<std::int64_t>(peak_in_use);
     return stats;
   }
   std::pair<std::size_t, std::size_t> getMemoryInfo(c10::DeviceIndex) override {
@@ -160,7 +160,7 @@ class SoftMemory final : public c10::DeviceAllocator {
     return {total - std::min(total, in_use.load()), total};
   }
   void resetAccumulatedStats(c10::DeviceIndex) override {}
-  void resetPeakStats(c10::DeviceIndex) override { max_in_use = in_use.load(); }
+  void resetPeakStats(c10::DeviceIndex) override { peak_in_use = in_use.load(); }
   void copy_data(void* to, const void* from, std::size_t count) const override {
     Streams::Get().FinishAll();
     std::memcpy(to, from, count);

@@ -126,18 +126,19 @@ std::string Padded(std::string request, std::size_t bytes) {
 TEST_F(EveryMethodTest, RefusesARequestOfMoreThanThereCanBeANeedFor) {
   int methods = 0;
   for (const MethodDescriptor* method : ListMethods(channel_, kOurs)) {
-    const std::optional<std::size_t> max = MaxBytesOf(*method);
-    if (!max) continue;
+    const std::optional<std::size_t> max_bytes = MaxBytesOf(*method);
+    if (!max_bytes) continue;
     ++methods;
     const std::string request = RequestFor(*method, "nowhere");
-    const grpc::Status status = Call(*method, Padded(request, *max + 1));
+    const grpc::Status status = Call(*method, Padded(request, *max_bytes + 1));
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << NameOf(*method);
-    EXPECT_THAT(status.error_message(), HasSubstr(absl::StrCat("has ", *max + 1, " bytes")))
+    EXPECT_THAT(status.error_message(), HasSubstr(absl::StrCat("has ", *max_bytes + 1, " bytes")))
         << NameOf(*method);
     EXPECT_EQ(DetailsOf(status).infos, 1) << NameOf(*method);
     // Where there is no such thing, a watch of health goes on.
     if (method->name() == "Watch") continue;
-    EXPECT_THAT(Call(*method, Padded(request, *max)).error_message(), Not(HasSubstr(" bytes")))
+    EXPECT_THAT(Call(*method, Padded(request, *max_bytes)).error_message(),
+                Not(HasSubstr(" bytes")))
         << NameOf(*method);
   }
   EXPECT_GE(methods, 28);

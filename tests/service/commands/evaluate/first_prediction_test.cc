@@ -21,9 +21,9 @@ namespace millrace::service {
 namespace {
 
 /// As DIS or better; five in a hundred are for the sums' order on other processors.
-constexpr double kMaxOfDis = 1.05;
+constexpr double kMaxErrorOverDis = 1.05;
 /// The served uncertainty finds the errors: its sparsification error is at most half of chance's.
-constexpr double kMaxOfChance = 0.5;
+constexpr double kMaxAuse = 0.5;
 
 using Bytes = std::vector<std::uint8_t>;
 using pipeline::TrueFlow;
@@ -144,8 +144,8 @@ TEST(FirstPredictionTest, OfAloeIsAsGoodAsThatOfDis) {
   const double of_no_motion = Error(std::vector<float>(aloe.truth->flow.size()), aloe);
   EXPECT_LT(of_dis, 0.5 * of_no_motion);
   const pipeline::FlowScores scores = Model(Sixth::kWidth, Sixth::kHeight).On(aloe);
-  EXPECT_LE(scores.error.mean().value(), kMaxOfDis * of_dis);
-  EXPECT_LE(scores.ause.mean().value(), kMaxOfChance);
+  EXPECT_LE(scores.error.mean().value(), kMaxErrorOverDis * of_dis);
+  EXPECT_LE(scores.ause.mean().value(), kMaxAuse);
 }
 
 TEST(FirstPredictionTest, OfGeneratedScenesIsAsGoodAsThatOfDis) {
@@ -169,8 +169,8 @@ TEST(FirstPredictionTest, OfGeneratedScenesIsAsGoodAsThatOfDis) {
       ause += scores.ause.mean().value() / kPairs;
       of_dis += dis->ErrorOn(**pair);
     }
-    EXPECT_LE(of_model, kMaxOfDis * of_dis) << "seed " << seed;
-    EXPECT_LE(ause, kMaxOfChance) << "seed " << seed;
+    EXPECT_LE(of_model, kMaxErrorOverDis * of_dis) << "seed " << seed;
+    EXPECT_LE(ause, kMaxAuse) << "seed " << seed;
   }
 }
 
