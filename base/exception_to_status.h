@@ -1,5 +1,5 @@
-// Converts an exception to an absl::Status at a boundary: the top of a thread, a callback of a C
-// library, or a call into a module that throws.
+// Converts an exception to an absl::Status at a boundary. A boundary is the top of a thread, a
+// callback of a C library, or a call into a module that throws.
 #pragma once
 
 #include <exception>

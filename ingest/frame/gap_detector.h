@@ -13,10 +13,10 @@ namespace millrace::ingest {
 
 /// Compares each step between timestamps with the typical recent one.
 ///
-/// The rule: a step is a gap if it exceeds 2.5 times the median of the last nine steps, or if time
-/// does not go forward. A camera whose jitter is half its interval makes no gap. A single missing
-/// frame is a gap unless jitter hides it. A camera that stays slower becomes the new normal after
-/// five steps.
+/// The rule: a step is a gap if it exceeds 2.5 times the median of the last nine steps. A step is
+/// also a gap if time does not go forward. A camera whose jitter is half its interval makes no gap.
+/// A single missing frame is a gap unless jitter hides it. A camera that stays slower becomes the
+/// new normal after five steps.
 ///
 /// Not thread-safe.
 class GapDetector {

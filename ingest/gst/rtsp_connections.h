@@ -1,10 +1,10 @@
 // Limits the length of an RTSP camera's answers, and cuts a connection whose answer does not end.
 //
 // GStreamer 1.22 reads an answer byte by byte until it is complete. It cannot stop in the middle:
-// gst_rtsp_connection_flush() waits for the end of the answer (`may_cancel` in
-// https://gitlab.freedesktop.org/gstreamer/gstreamer/-/blob/1.22/subprojects/gst-plugins-base/gst-libs/gst/rtsp/gstrtspconnection.c).
-// A header without end blocks it forever, and it accepts a Content-Length up to 2^31 bytes. rtspsrc
-// has no property for either limit, and does not expose its connections.
+// gst_rtsp_connection_flush() waits for the end of the answer. The cause is in
+// https://gitlab.freedesktop.org/gstreamer/gstreamer/-/blob/1.22/subprojects/gst-plugins-base/gst-libs/gst/rtsp/gstrtspconnection.c
+// at `may_cancel`. A header without end blocks GStreamer forever. It accepts a Content-Length up to
+// 2^31 bytes. `rtspsrc` has no property for either limit, and does not expose its connections.
 #pragma once
 
 #include <gst/gst.h>

@@ -52,8 +52,8 @@ struct LogLine {
   int level = 0;  ///< A spdlog level.
   std::string text;
 };
-/// Exit codes of a process, in this order: confinement failed, an exception ended the process, its
-/// pipeline hung at the end, it received no valid task.
+/// Exit codes of a process, in this order. Its confinement failed, an exception ended it, its
+/// pipeline hung at the end, or it received no valid task.
 inline constexpr int kExitNotConfined = 70;
 inline constexpr int kExitThrew = 71;
 inline constexpr int kExitHung = 72;

@@ -1,5 +1,5 @@
-// The flow from which a network starts: a classical method, so that the first prediction of a new
-// camera is as good as what people use today.
+// The flow from which a network starts, by a classical method. So the first prediction of a new
+// camera is as good as the methods that people use today.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 namespace millrace::pipeline {
 
 /// DIS down to the single pixel, with few steps of its search. On four real pairs with known motion
-/// (192 to 1024 pixels wide) its end-point error is 0.58 to 0.83 of the preset medium's, at 2.5
-/// times its cost. Four steps instead of 25 are faster and, with OpenCV 4.6, not worse.
+/// (192 to 1024 pixels wide) its end-point error is 0.58 to 0.83 of the preset medium's. Its cost
+/// is 2.5 times the preset's. Four steps instead of 25 are faster and, with OpenCV 4.6, not worse.
 ///
 /// Not thread-safe.
 class PriorFlow {

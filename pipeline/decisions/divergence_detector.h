@@ -1,5 +1,5 @@
-// Detects divergence from a learner's predictions: which of them the model must not learn from, and
-// whether its weights have gone wrong or have proven good.
+// Detects divergence from a learner's predictions. The detector finds predictions that the model
+// must not learn from, and says whether its weights have gone wrong or have proven good.
 //
 // An exploding flow does not produce a NaN: the loss of a picture sampled outside its borders stays
 // finite. So the detector checks where the flow points, and compares its loss with the loss of no

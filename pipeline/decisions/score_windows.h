@@ -1,10 +1,10 @@
 // Prequential scores: a model's loss on each sample before it learned from it, over the whole
 // stream and over windows of the stream's time.
 //
-// Gama, Sebastião and Rodrigues, "On evaluating stream learning algorithms", Machine Learning
-// 90(3), 2013, section 2: a sample is tested first, then trained on, in the order of the stream.
-// Raw losses depend on the camera's scene. So each loss is paired with that of no motion on the
-// same pictures.
+// The reference is Gama, Sebastião and Rodrigues, "On evaluating stream learning algorithms",
+// Machine Learning 90(3), 2013, section 2. The test on a sample comes before the training on it, in
+// the order of the stream. Raw losses depend on the camera's scene. So each score pairs a loss with
+// the loss of no motion on the same pictures.
 #pragma once
 
 #include <chrono>

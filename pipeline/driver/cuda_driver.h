@@ -29,8 +29,8 @@ struct CudaDriver {
 inline constexpr int kCudaVersion = 13000;
 
 /// Loads the driver, which stays loaded, and queries it. Fails with NOT_FOUND if there is no driver
-/// or device, with FAILED_PRECONDITION if the driver is too old, and with UNAVAILABLE if it does
-/// not work. Each message says what to do. `library`: another library, for tests. Thread-safe.
+/// or device. Fails with FAILED_PRECONDITION if the driver is too old, and with UNAVAILABLE if it
+/// does not work. Each message says what to do. `library`: another library, for tests. Thread-safe.
 [[nodiscard]] absl::StatusOr<CudaDriver> FindCudaDriver(
     const std::string& library = "libcuda.so.1");
 

@@ -51,7 +51,7 @@ class Devices {
     /// Runs a step on its device. Returns false to stop all devices. A device calls it for one
     /// entry at a time.
     std::function<bool(std::size_t device, const Work& work)> run;
-    /// Called around `run`, and for a kSkip in its place, once the dependencies are met: work that
+    /// Called around `run`, and for a kSkip in its place, once the dependencies are met. Work that
     /// depends on a kSkip may rely on them (Dependencies::Reduced()). Not called for a kEnd,
     /// because no later work depends on it. Return false to stop all devices. May be empty.
     std::function<bool(std::size_t device, const Work& work)> before = {};

@@ -49,9 +49,9 @@ struct FlowLoss {
 ///   photo_and_smooth   photometric + smoothness * QuadraticRoughness()
 ///   hs                 Invariance() + smoothness * QuadraticRoughness()
 ///
-/// The data of ssim is 0.85 of SsimDistance() and 0.15 of photometric, each relative to no motion
-/// (the shares of Godard et al., "Unsupervised monocular depth estimation", 2017). photo_and_smooth
-/// extends a picture by its border values.
+/// The data of ssim is 0.85 of SsimDistance() and 0.15 of photometric, each relative to no motion.
+/// The shares are from Godard et al., "Unsupervised monocular depth estimation", 2017. The
+/// objective photo_and_smooth extends a picture by its border values.
 ///
 ///   photometric = mean of Charbonnier(previous(x) - current(x + flow(x)))
 ///   roughness   = EdgeAwareRoughness() on the previous picture

@@ -7,8 +7,8 @@
 // the two differ where things turn, stop or bounce. It costs two samples, like a window of two
 // samples whose older one has its label (PARTIME, section V.D).
 //
-// Liu et al. composed future pictures from the pixels of existing ones and learned it from video
-// alone ("Video frame synthesis using deep voxel flow", ICCV 2017).
+// Liu et al. composed future pictures from the pixels of existing ones. Their network learned from
+// video alone ("Video frame synthesis using deep voxel flow", ICCV 2017).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -6,7 +6,7 @@
 namespace millrace::pipeline {
 
 /// For flows [2, 2, height, width] in both directions: whether the way there and back ends at its
-/// start, bool [2, 1, height, width], without a graph. A pixel is visible if
+/// start. The result is bool [2, 1, height, width], without a graph. A pixel is visible if
 ///
 ///   |F(x) + G(x + F(x))|^2 <= 0.01 (|F(x)|^2 + |G(x + F(x))|^2) + 0.5,
 ///

@@ -22,8 +22,8 @@ namespace millrace::pipeline {
 /// The published form of outputs: probabilities, or values.
 [[nodiscard]] std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task);
 
-/// Sets the outputs of `prediction` and what follows from them, its `labelled` and its `loss`: the
-/// best class, whether it is finite, and why its step does not learn. REQUIRES: `outputs` is not
+/// Sets the outputs of `prediction`. Derives the best class, whether it is finite, and why its step
+/// does not learn, from these outputs, its `labelled` and its `loss`. REQUIRES: `outputs` is not
 /// empty.
 void SetOutputs(std::vector<float> outputs, LabelTask task, ModelPrediction& prediction);
 
@@ -44,8 +44,8 @@ struct LabelScore {
   /// The mean losses over these samples; 0 without samples.
   double loss = 0;
   double fresh_loss = 0;
-  /// The loss of a model that outputs zeros, for the labels so far (TypicalValue): the logarithm of
-  /// the number of classes, or the mean square of the values.
+  /// The loss of a model that outputs zeros, for the labels so far (TypicalValue). It is the
+  /// logarithm of the number of classes, or the mean square of the values.
   double loss_of_zeros = 0;
 };
 

@@ -2,9 +2,9 @@
 //
 // Two things reveal an error. Where neighbours move differently, an edge of the motion is near, and
 // flows are worst at edges. Where the pictures still differ along the flow, the error is about that
-// difference over the picture's gradient, as in one step of Lucas and Kanade (IJCAI 1981). Both are
-// lengths in pixels, and the uncertainty is their sum. It needs no training, and fits every
-// network.
+// difference over the picture's gradient. One step of Lucas and Kanade (IJCAI 1981) does the same.
+// Both terms are lengths in pixels, and the uncertainty is their sum. It needs no training, and
+// fits every network.
 #pragma once
 
 #include <cstdint>

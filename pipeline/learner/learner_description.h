@@ -41,8 +41,8 @@ struct RatePlan {
   /// counts plans with other cuts or orders; `kept` counts plans that stayed.
   std::int64_t switched = 0;
   std::int64_t kept = 0;
-  /// Why it last planned again: "a backward of stage 2 takes 92.1 ms instead of 60.3", or "the
-  /// camera sends 12.5 frames a second instead of 25". Empty: never.
+  /// Why it last planned again. For a stage: "a backward of stage 2 takes 92.1 ms instead of 60.3".
+  /// For the camera: "the camera sends 12.5 frames a second instead of 25". Empty: never.
   std::string why = {};
 };
 

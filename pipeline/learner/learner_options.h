@@ -44,9 +44,9 @@ struct LearnerOptions {
   std::uint64_t seed = 0;
   /// Threads of each operation.
   int threads_per_stage = 1;
-  /// For flow: the devices of the stages: "cpu", "cuda" (the first GPU) or "cuda:N", one for all or
-  /// one for each stage; or "auto", as ChooseDevices() says. The schedule "auto" takes one device.
-  /// Empty: the CPU.
+  /// For flow: the devices of the stages, one for all or one for each stage. Each is "cpu", "cuda"
+  /// (the first GPU) or "cuda:N". A single "auto" lets ChooseDevices() decide. The schedule "auto"
+  /// takes one device. Empty: the CPU.
   std::vector<std::string> devices = {};
   /// Stages on GPUs capture their operations once and launch them as CUDA graphs.
   bool captures = true;

@@ -29,12 +29,12 @@ struct BenchNetworkOptions {
   Precision precision = Precision::kFloat32;
 };
 
-/// - conv: 5x5 convolutions at full resolution (PARTIME's experiment A).
-/// - conv_pool: the same, halved at intervals by max-pooling (its experiment B).
-/// - resnet50, resnet152: a chain of bottleneck blocks (its experiment C).
-/// - flow: Millrace's network of optical flow.
-/// - unet_portals: torchgpipe's U-Net without dropout; skips go directly to their readers.
-/// - unet_carried: the same function; skips are passed from layer to layer.
+/// - `conv`: 5x5 convolutions at full resolution (PARTIME's experiment A).
+/// - `conv_pool`: the same, halved at intervals by max-pooling (its experiment B).
+/// - `resnet50`, `resnet152`: a chain of bottleneck blocks (its experiment C).
+/// - `flow`: Millrace's network of optical flow.
+/// - `unet_portals`: torchgpipe's U-Net without dropout. Skips go directly to their readers.
+/// - `unet_carried`: the same function. Skips are passed from layer to layer.
 [[nodiscard]] const std::vector<std::string>& BenchNetworkNames();
 
 /// The network called `name`; the same options give the same network. Fails with INVALID_ARGUMENT,

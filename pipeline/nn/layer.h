@@ -19,7 +19,7 @@ namespace millrace::pipeline {
 using Tensors = c10::SmallVector<at::Tensor, 8>;
 
 /// A layer's inputs or outputs: the neighbour's tensor, and one tensor for every skip edge that
-/// ends (inputs) or starts (outputs) at the layer, in the order of LayerChain::skips.
+/// ends (inputs) or starts (outputs) at the layer. Skips are in the order of LayerChain::skips.
 struct LayerValues {
   at::Tensor main;
   Tensors skips;

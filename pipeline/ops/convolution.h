@@ -16,7 +16,7 @@ struct ConvolutionOptions {
   double slope = 1;
 };
 
-/// `input`: float32 [n, inputs, height, width]; `weight`: [outputs, inputs, 3, 3]; `bias`:
+/// `input`: float32 [n, inputs, height, width]. `weight`: [outputs, inputs, 3, 3]. `bias`:
 /// [outputs]. The input is zero beyond its borders, so at stride 1 the result has the input's size.
 ///
 /// The result is channels-last. An input that is not channels-last is copied. Autograd can go

@@ -21,13 +21,13 @@ inline constexpr double kMinAtRest = 1e-3;
 /// (Meister, Hur and Roth, "UnFlow", AAAI 2018; the mean as in ARFlow.)
 [[nodiscard]] at::Tensor CensusDistance(const at::Tensor& a, const at::Tensor& b);
 
-/// [n, channels, height - 2, width - 2]: (1 - SSIM) / 2 of 3x3 windows, clamped to 0..1 (Wang et
-/// al., IEEE TIP 13(4), 2004, eq. 13, with C1 = 0.01^2 and C2 = 0.03^2).
+/// [n, channels, height - 2, width - 2]: (1 - SSIM) / 2 of 3x3 windows, clamped to 0..1. The source
+/// is Wang et al., IEEE TIP 13(4), 2004, eq. 13, with C1 = 0.01^2 and C2 = 0.03^2.
 [[nodiscard]] at::Tensor SsimDistance(const at::Tensor& a, const at::Tensor& b);
 
 /// The mean, over neighbours along each dimension, of exp(-10 |step of the picture|) rho(step of
-/// the flow). rho is Charbonnier(); the picture's step is the mean over its channels. A flow may
-/// jump where the picture does.
+/// the flow). Here rho is Charbonnier(). The picture's step is the mean over its channels. A flow
+/// may jump where the picture does.
 [[nodiscard]] at::Tensor EdgeAwareRoughness(const at::Tensor& picture, const at::Tensor& flow);
 
 /// Half the mean of |dF/dx|^2 + |dF/dy|^2, with derivatives on the 2x2 cube of Horn and Schunck,

@@ -22,8 +22,8 @@ struct RelativeLoss {
 /// their size.
 [[nodiscard]] bool HasRelativeLoss(const at::Tensor& pictures, const at::Tensor& flow);
 
-/// `pictures`: [2, channels, height, width]; `flow`: [n, 2, height, width], float or double, n as
-/// in ComputeFlowLoss(); `visible`: bool [n, 1, height, width], or undefined: all are visible.
+/// `pictures`: [2, channels, height, width]. `flow`: [n, 2, height, width], float or double, n as
+/// in ComputeFlowLoss(). `visible`: bool [n, 1, height, width], or undefined: all are visible.
 /// Autograd can go backward to the flow once. REQUIRES: HasRelativeLoss(); on a GPU, float.
 [[nodiscard]] RelativeLoss ComputeRelativeLoss(const at::Tensor& pictures, const at::Tensor& flow,
                                                const at::Tensor& visible, double smoothness);

@@ -5,10 +5,10 @@
 
 namespace millrace::pipeline {
 
-/// The target of every pixel of a flow [1, 2, height, width], in the form that grid_sample takes:
-/// [1, height, width, 2] with (-1, -1) and (1, 1) at the centres of the corner pixels. A target
-/// more than half a picture outside the frame is clamped there, without gradient. So a flow of any
-/// size is safe.
+/// The target of every pixel of a flow [1, 2, height, width], as a grid for grid_sample. The grid
+/// has the shape [1, height, width, 2], with (-1, -1) and (1, 1) at the centres of the corner
+/// pixels. A target more than half a picture outside the frame is clamped there, without gradient.
+/// So a flow of any size is safe.
 [[nodiscard]] at::Tensor LookUpGrid(const at::Tensor& flow);
 
 /// Values at the grid's points, bilinear; zero outside the picture.

@@ -19,9 +19,9 @@ namespace millrace::pipeline {
 ///
 /// On the CPU the counts are final when Optimizer::Step() returns. On a GPU the host does not know
 /// yet whether the GPU refused a step: the counts take it for an update. Optimizer::state() asks
-/// the GPU. Its counts are final for all steps that the GPU had finished, and so is
-/// Optimizer::counts() from then on, except that `updates` never decreases: it stays until later
-/// steps make up for the refused ones.
+/// the GPU. Its counts are final for all steps that the GPU had finished. From then on
+/// Optimizer::counts() has final counts, too, but its `updates` never decreases. This number stays
+/// until later steps make up for the refused ones.
 struct OptimizerCounts {
   /// Steps that changed the parameters.
   std::int64_t updates = 0;
@@ -51,10 +51,10 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Applies the gradients and zeroes them. A parameter without a gradient stays unchanged. If a
-  /// value of a gradient or of its parameter is not finite, or 2^60 or more, only zeroes the
-  /// gradients, counts the update as skipped, and returns false. On a GPU always returns true: the
-  /// GPU decides.
+  /// Applies the gradients and zeroes them. A parameter without a gradient stays unchanged. Refuses
+  /// the step if a value of a gradient or of its parameter is not finite, or 2^60 or more. Then
+  /// only zeroes the gradients, counts the update as skipped, and returns false. On a GPU always
+  /// returns true: the GPU decides.
   bool Step();
 
   /// The halves of Step() on a GPU. The first sets the learning rate and counts the step. The

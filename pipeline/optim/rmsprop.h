@@ -19,8 +19,8 @@ namespace millrace::pipeline {
 /// Update clipping (Shazeer and Stern, "Adafactor", ICML 2018, section 6) then divides the update u
 /// of each tensor by
 ///   max(1, RMS(u) / (clip_update learning_rate))
-/// RMS is the root mean square over the tensor. Without clipping, a gradient that is much larger
-/// than those before, or the first one, moves the weights ten times as far as a usual one.
+/// RMS is the root mean square over the tensor. Without clipping, the first gradient, or one much
+/// larger than earlier gradients, moves the weights ten times as far as a usual one.
 ///
 /// See Optimizer for the rest of the contract.
 class RmsProp final : public Optimizer {

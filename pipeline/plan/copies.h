@@ -45,7 +45,7 @@ class DeviceCopies {
   }
 
   /// The place in all() of the copy through which `reader` gets the product of `kind` from `stage`.
-  /// nullptr without a copy: the product stays on its device, or the reader waits for room only.
+  /// Null without a copy: the product stays on its device, or the reader waits for room only.
   [[nodiscard]] const std::size_t* Find(OperationKind kind, int stage, const Step& reader) const;
 
   /// The time for which each link carries copies, by sample.

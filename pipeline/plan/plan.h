@@ -1,7 +1,7 @@
 // A plan: the device, the samples and the order of every operation, repeated without limit.
 //
-// Every known way to pipeline learning is a plan. Plans differ in their order, in the data that a
-// stage keeps of a sample, and in the version of the weights that each operation reads. A plan is
+// Every known way to pipeline learning is a plan. Plans differ in their order, the data that a
+// stage keeps of a sample, and the version of the weights that each operation reads. A plan is
 // data, so the same object is checked, simulated, drawn and run. It is the k-periodic pattern of
 // Beaumont, Eyraud-Dubois and Shilova, "Pipelined model parallelism: complexity results and memory
 // considerations", section 3.

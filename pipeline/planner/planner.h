@@ -1,5 +1,5 @@
 // Plans for a frame rate: finds the least staleness, then the least delay, at which a camera's rate
-// holds under the measured spread of the costs, without a long tail of delays.
+// holds. The rate must hold under the measured spread of the costs, without a long tail of delays.
 //
 //   frame interval ─┐
 //   layer costs ────┼─▶ PlanFor() ─▶ cuts, plan, expected drops and delay, limit of the speed

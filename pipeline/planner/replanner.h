@@ -33,8 +33,8 @@ struct Replan {
   std::vector<StageCost> costs;
   /// The camera's rate that it is for.
   double frames_per_second = 0;
-  /// The operation that moved most: "a backward of stage 2 takes 92.1 ms instead of 60.3"; or "the
-  /// camera sends 12.5 frames a second instead of 25".
+  /// The operation that moved most: "a backward of stage 2 takes 92.1 ms instead of 60.3". Or the
+  /// new rate: "the camera sends 12.5 frames a second instead of 25".
   std::string why;
 };
 
@@ -44,9 +44,9 @@ struct Replan {
                                                const std::vector<StageCost>& measured);
 
 /// Plans for the layers of `request`. Switches to the new plan if `running` no longer holds, or if
-/// the new plan is clearly better: less staleness, or a delay shorter by more than `share`.
-/// Otherwise keeps `running`, with its new effort and expectations: a switch drains the pipeline,
-/// and two nearly equal plans would alternate. Fails as PlanFor() does.
+/// the new plan is clearly better. Such a plan has less staleness, or a delay shorter by more than
+/// `share`. Otherwise keeps `running`, with its new effort and expectations: a switch drains the
+/// pipeline, and two nearly equal plans would alternate. Fails as PlanFor() does.
 [[nodiscard]] absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request,
                                                const PlannedPipeline& running, double share);
 

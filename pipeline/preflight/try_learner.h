@@ -1,8 +1,8 @@
 // Checks whether a learner could start, before any measurement.
 //
-// Many problems can be found in a second, without a camera: a network that does not fit its
-// pictures, weights of another network, more stages than layers. A check of a configuration reports
-// all of them, each with the part of the options that must change. Free of LibTorch.
+// A check of a configuration finds many problems in a second, without a camera. Examples: a network
+// that does not fit its pictures, weights of another network, more stages than layers. The check
+// reports all of them, each with the part of the options that must change. Free of LibTorch.
 #pragma once
 
 #include <vector>

@@ -21,8 +21,8 @@ struct Snapshot {
 };
 
 /// The number of snapshots until the oldest has proven good, if every sample gives information
-/// about the weights: a window of predictions, a snapshot every `copy_every` samples, and the
-/// length of the pipeline.
+/// about the weights. The number allows for a window of predictions, a snapshot every `copy_every`
+/// samples, and the length of the pipeline.
 [[nodiscard]] std::size_t MaxUnproven(int window, int copy_every);
 
 /// The snapshots for a roll-back. Thread-safe. REQUIRES: Reset() is called first.

@@ -2,7 +2,7 @@
 // the macro.
 //
 // To add a schedule: write a file with its function beside this one, add a line here, and a test.
-// docs/schedules.md says how its picture is made.
+// The page docs/schedules.md says how its picture is made.
 
 // NOLINTBEGIN(llvm-header-guard)
 MILLRACE_SCHEDULE(sequential, Sequential, "one sample at a time: plain online learning")

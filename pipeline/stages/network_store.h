@@ -1,5 +1,5 @@
-// The learned state of a network that is cut into stages: weights, buffers and optimizer states,
-// saved and restored layer by layer, so that a saved state fits any cuts.
+// The learned state of a network that is cut into stages: weights, buffers and optimizer states.
+// Saves and restores it layer by layer, so that a saved state fits any cuts.
 #pragma once
 
 #include <atomic>
@@ -48,8 +48,8 @@ class NetworkStore {
 
   /// Cuts the network again. Every layer keeps its weights and its optimizer state bit for bit. The
   /// update count of a stage becomes the maximum of its layers' counts. Layers move to the devices
-  /// of their new stages. REQUIRES: no operation runs; the stages have no learning rates of their
-  /// own; another number of stages requires one device for all.
+  /// of their new stages. REQUIRES: no operation runs, and the stages have no learning rates of
+  /// their own. Another number of stages requires one device for all.
   void Cut(const Cuts& cuts) ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
 
   /// A copy of the learned state of `stage` (from 1), layer by layer, in the CPU's memory. Call it

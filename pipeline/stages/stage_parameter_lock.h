@@ -17,8 +17,8 @@ namespace millrace::pipeline {
 /// the operation in progress.
 class StageParameterLock {
  public:
-  /// Held while an operation of the stage, in the current stream of its thread, changes the
-  /// parameters and buffers or puts an older version in their place.
+  /// Held while an operation of the stage changes the parameters and buffers, or puts an older
+  /// version in their place. The operation runs in the current stream of its thread.
   class Update {
    public:
     Update(StageParameterLock& lock, c10::Device device) : guard_(lock.mu_) {

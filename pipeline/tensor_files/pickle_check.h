@@ -12,11 +12,11 @@
 namespace millrace::pipeline {
 
 /// Walks through the instructions without executing them. Fails with INVALID_ARGUMENT, in words
-/// that follow the file's name, if an instruction
-/// - needs bytes past the end, or a value that does not exist,
-/// - gives a value a number that is larger than any pickle of this size can need,
-/// - nests more than 1000 values, or
-/// - adds to a value that other values contain already, which excludes cycles.
+/// that follow the file's name, if an instruction has one of these faults.
+/// - It needs bytes past the end, or a value that does not exist.
+/// - It gives a value a number that is larger than any pickle of this size can need.
+/// - It nests more than 1000 values.
+/// - It adds to a value that other values contain already. This check excludes cycles.
 ///
 /// Unknown instructions are accepted here, because LibTorch refuses them with a message.
 /// Thread-safe.

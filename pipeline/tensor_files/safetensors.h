@@ -20,8 +20,8 @@ struct SafeTensors {
   std::map<std::string, std::string> metadata;
 };
 
-/// REQUIRES: the tensors are on the CPU, of float, double, int64 or bytes; their names differ; no
-/// metadata is called "checksum".
+/// REQUIRES: the tensors are on the CPU, of float, double, int64 or bytes, and their names differ;
+/// no metadata is called "checksum".
 [[nodiscard]] std::string EncodeSafeTensors(const SafeTensors& content);
 
 /// Decodes the output of EncodeSafeTensors(), with the tensors in the order of their bytes. Fails

@@ -1,8 +1,8 @@
 // The keys of the configuration, as data.
 //
-// A section of the file is a table of keys. Each key says which values it accepts, where its value
-// lives, and what it means. config_reader.h reads YAML with the tables. config_describer.h makes
-// the JSON schema and the effective settings from the same tables, so that they agree.
+// A section of the file is a table of keys. Each key has its accepted values, the place of its
+// value, and its meaning. With the tables, config_reader.h reads YAML. From the same tables,
+// config_describer.h makes the JSON schema and the effective settings, so that they agree.
 #pragma once
 
 #include <chrono>

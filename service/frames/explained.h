@@ -5,8 +5,8 @@
 
 namespace millrace::service {
 
-/// "explains 31 % of the motion"; "explains none of the motion" if zero motion is the better guess;
-/// "explains -" without a zero-motion loss.
+/// "explains 31 % of the motion", "explains none of the motion" if zero motion is the better guess,
+/// or "explains -" without a zero-motion loss.
 [[nodiscard]] std::string ExplainedText(double loss, double loss_no_motion);
 
 /// "31 %", "none" or "-".

@@ -16,8 +16,8 @@ struct RecentLearning {
   /// Means; 0 before the first prediction.
   double loss = 0;
   double loss_no_motion = 0;
-  /// (no motion - model) / (no motion - reference), with sums of losses: 1 is as good as the
-  /// reference. nullopt unless the reference is better than no motion.
+  /// (no motion - model) / (no motion - reference), with sums of losses. The value 1 is as good as
+  /// the reference. nullopt unless the reference is better than no motion.
   std::optional<double> gain = {};
   /// The share of predictions with motion that their pictures do not show (motion_evidence.h).
   double spurious_share = 0;

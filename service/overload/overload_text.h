@@ -12,8 +12,8 @@ namespace millrace::service {
 /// without overload.
 [[nodiscard]] std::string DescribeOverload(const Overload& overload);
 
-/// "every frame is predicted and learned from with one of: source.max_fps: 3.2; model.input: [160,
-/// 112]; schedule: {kind: auto, stages: 4}". Empty without overload or without a remedy.
+/// `every frame is predicted and learned from with one of: source.max_fps: 3.2; model.input: [160,
+/// 112]; schedule: {kind: auto, stages: 4}`. Empty without overload or without a remedy.
 [[nodiscard]] std::string DescribeRemedies(const Overload& overload);
 
 /// "promised 37.0 predictions a second after 9 ms, measured 4.1 after 240 ms". Empty if the promise

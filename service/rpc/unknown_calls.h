@@ -1,7 +1,7 @@
 // Ends calls of unknown methods with UNIMPLEMENTED and an explanation.
 //
-// Triton has a service with the same name as the Open Inference Protocol's, and its clients call
-// methods that the protocol lacks. gRPC's own error for them has no text.
+// Triton has a service with the same name as the Open Inference Protocol's. Its clients call
+// methods that the protocol lacks. For these methods, gRPC's own error has no text.
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>

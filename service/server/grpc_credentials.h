@@ -11,10 +11,10 @@
 
 namespace millrace::service {
 
-/// OK if the TLS files are valid. NOT_FOUND if a file cannot be read. INVALID_ARGUMENT if
-/// - a file has no certificate or no key,
-/// - the key does not match the certificate, or every user of this machine can read it,
-/// - the certificate has expired, or all of the clients' authorities have.
+/// OK for valid TLS files. NOT_FOUND if a file cannot be read. INVALID_ARGUMENT in these cases:
+/// - A file has no certificate or no key.
+/// - The key does not match the certificate, or every user of this machine can read it.
+/// - The certificate has expired, or all of the clients' authorities have.
 /// Messages name the configuration's key and the file.
 [[nodiscard]] absl::Status CheckTls(const GrpcSecurity::Tls& tls);
 

@@ -4,9 +4,9 @@
 // never accepts again. So a TcpServer accepts in its place. A connection is handed over once its
 // client has sent data. Until then it costs gRPC nothing and may be closed for another connection.
 //
-// gRPC does not report the end of a connection. So the descriptors are checked twice a second, and
-// before a connection is refused: if a descriptor refers to another socket now, its connection has
-// ended.
+// gRPC does not report the end of a connection. So GrpcHandover checks the descriptors twice a
+// second, and before it refuses a connection. If a descriptor refers to another socket now, its
+// connection has ended.
 #pragma once
 
 #include <grpcpp/server_builder.h>

@@ -1,5 +1,5 @@
-// The rate at which a camera really sends, and whether it has changed for good: at night, by its
-// settings, or because it never kept to the rate that it announced.
+// The rate at which a camera really sends, and whether it has changed for good. Causes are the
+// night, the camera's settings, or an announced rate that it never kept to.
 #pragma once
 
 #include <chrono>
@@ -17,9 +17,9 @@ class CameraRate {
   explicit CameraRate(double planned) : planned_(planned) {}
 
   /// Records the next frame. Returns the camera's rate, in frames a second, once it has differed
-  /// from the planned rate by more than a tenth in two windows in a row that agree. The pipeline is
-  /// then planned for that rate. A window ends after 25 frames and two seconds; a new connection or
-  /// missing frames begin another one.
+  /// from the planned rate by more than a tenth. Two windows in a row must show this difference and
+  /// agree. The pipeline is then planned for that rate. A window ends after 25 frames and two
+  /// seconds; a new connection or missing frames begin another one.
   [[nodiscard]] std::optional<double> OnFrame(const ingest::Frame& frame);
 
   /// The frames since the last window say nothing about the camera.

@@ -149,9 +149,9 @@ class CameraStream {
   /// allowed values if the label is not valid for the task. FAILED_PRECONDITION as TakesLabels().
   [[nodiscard]] virtual absl::Status Label(std::int64_t frame_number, const ClientLabel& label) = 0;
 
-  /// Sets the learner's mode from the next frame on. kLearning also resumes after learning was
-  /// given up, with the share of the learning rate that is left. FAILED_PRECONDITION if the learner
-  /// has failed or the stream has ended. REQUIRES: kLearning, kFrozen or kPaused.
+  /// Sets the learner's mode from the next frame on. The mode kLearning also resumes after learning
+  /// was given up, with the share of the learning rate that is left. FAILED_PRECONDITION if the
+  /// learner has failed or the stream has ended. REQUIRES: kLearning, kFrozen or kPaused.
   [[nodiscard]] virtual absl::Status SetMode(LearnerState mode) = 0;
   /// Applies the whole change, or nothing if it fails. Fails as pipeline::Learner does.
   /// FAILED_PRECONDITION as SetMode().

@@ -15,7 +15,7 @@ namespace millrace::service {
 [[nodiscard]] std::int64_t TimesReplanned(const pipeline::LearnerDescription& learner);
 
 /// "planned again, as a backward of stage 1 takes 92.1 ms instead of 60.3: auto: one_f_one_b_star,
-/// 1 stage on ... -> auto: ..., 10.0 frames a second"; "keeps auto: ..." without a switch.
+/// 1 stage on ... -> auto: ..., 10.0 frames a second". Without a switch, "keeps auto: ..." instead.
 /// REQUIRES: both have a rate_plan.
 [[nodiscard]] std::string DescribeReplan(const pipeline::LearnerDescription& before,
                                          const pipeline::LearnerDescription& after);

@@ -14,9 +14,9 @@
 namespace millrace::service {
 
 /// The trace has a process for each stream, with the stream's name, and a track for each of its
-/// devices. Answers 403 unless the client is on this machine, 400 if the seconds are invalid, and
-/// 404 with the existing streams' names if there is no such stream. `clock` is the pipelines'
-/// clock. `streams` and `clock` must outlive the route.
+/// devices. Answers 403 unless the client is on this machine, and 400 if the seconds are invalid.
+/// Answers 404 with the existing streams' names if there is no such stream. `clock` is the
+/// pipelines' clock. `streams` and `clock` must outlive the route.
 [[nodiscard]] HttpRoute DebugTraceRoute(const StreamRegistry& streams,
                                         const Clock& clock = MonotonicClock());
 

@@ -44,9 +44,9 @@ struct InferenceSample {
   std::deque<std::string> owned;
 };
 
-/// The pictures of `request`, which it borrows. INVALID_ARGUMENT, naming the field, in three cases:
-/// an input other than `pictures`, data that contradict the datatype or shape, or an input given
-/// both raw and as `contents`.
+/// The pictures of `request`, which it borrows. INVALID_ARGUMENT, naming the field, for an input
+/// other than `pictures`, or data that contradict the datatype or shape. The same error for an
+/// input given both raw and as `contents`.
 [[nodiscard]] absl::StatusOr<InferenceSample> ToSample(const inference::ModelInferRequest& request);
 
 /// The requested outputs; all outputs if the request names none. INVALID_ARGUMENT, listing the

@@ -143,8 +143,8 @@ struct ComparedRow {
   std::int64_t stride = 0;
 };
 
-/// The gradients of comparisons, `stride` apart, back to row y of the first map, or, if `opposite`,
-/// of the second: results[x] += sum over the neighbours of factor(x, neighbour) map[neighbour].
+/// The gradients of comparisons, `stride` apart, back to row y of the first map (`opposite`: of the
+/// second). The sum: results[x] += sum over the neighbours of factor(x, neighbour) map[neighbour].
 struct SpreadRow {
   const float* factors = nullptr;
   std::int64_t stride = 0;

@@ -20,8 +20,8 @@ struct EvaluatedPairs {
   pipeline::FlowEvaluation evaluation;
 };
 
-/// One row for each line: the end-point error of each learner and reference and, if `dis` is among
-/// the references, each learner's share of its error. The mean and the largest share end it.
+/// One row for each line: the end-point error of each learner and reference. With the reference
+/// `dis`, also each learner's share of its error. The mean and the largest share end the table.
 [[nodiscard]] std::string PairsTable(const std::vector<EvaluatedPairs>& all);
 
 }  // namespace millrace::service

@@ -1,7 +1,7 @@
 // A list of picture pairs with known motion, for one evaluation of each.
 //
-// A line of the file names a folder of pictures, a folder of their true motion (clip_folder.h) and,
-// if it differs from the usual one, the size to which pictures are scaled:
+// A line of the file names a folder of pictures and a folder of their true motion (clip_folder.h).
+// The size to which pictures are scaled follows, if it differs from the usual one:
 //
 //   sintel/alley_1/pictures  sintel/alley_1/flow  1024x432
 //

@@ -34,7 +34,7 @@ struct PlannedStage {
 struct Bottleneck {
   enum class Kind { kStage, kDevice, kCut };
   Kind kind = Kind::kStage;
-  /// The stage, from 1; the device, from 0; or the stage before the cut, from 1.
+  /// The stage (from 1), the device (from 0), or the stage before the cut (from 1).
   int number = 1;
   double load_ms = 0;
   /// The layer with the largest share of the load, or the layer before the cut.
