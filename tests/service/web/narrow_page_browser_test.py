@@ -42,6 +42,8 @@ class PhoneTest(unittest.TestCase):
     """Support for tests on a phone."""
 
     def open(self, width: int, *kind: str, address: str = ""):
+        """Closes the phone that was open before: ten at a time take each other's processor."""
+        self.doCleanups()
         server = DemoServer(PROGRAM, *kind)
         self.addCleanup(server.stop)
         phone = open_browser(width, 800, phone=True)
