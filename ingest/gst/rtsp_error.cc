@@ -38,11 +38,18 @@ int RtspAnswerOf(std::string_view text) {
   return absl::SimpleAtoi(std::string(digits), &code) ? code : 0;
 }
 
-std::optional<CameraFault> FaultOfAnswer(int code) {
+bool HasLogin(GstElement& rtspsrc) {
+  gchar* user = nullptr;
+  g_object_get(&rtspsrc, "user-id", &user, nullptr);
+  const std::unique_ptr<gchar, void (*)(gpointer)> owned(user, g_free);
+  return user != nullptr && *user != '\0';
+}
+
+std::optional<CameraFault> FaultOfAnswer(int code, GstElement& rtspsrc) {
   switch (code) {
     case 401:
     case 407:
-      return CameraFault::kUnauthorized;
+      return HasLogin(rtspsrc) ? CameraFault::kUnauthorized : CameraFault::kNoLogin;
     case 403:
       return CameraFault::kForbidden;
     case 404:
@@ -63,13 +70,6 @@ std::optional<CameraFault> FaultOfConversation(std::string_view why) {
   if (Contains(why, "(Parse error)")) return CameraFault::kNotRtsp;
   if (Contains(why, "(Out of memory)")) return CameraFault::kTooLong;  // See kMaxRtspBodyBytes.
   return CameraFault::kHangsUp;
-}
-
-bool HasLogin(GstElement& rtspsrc) {
-  gchar* user = nullptr;
-  g_object_get(&rtspsrc, "user-id", &user, nullptr);
-  const std::unique_ptr<gchar, void (*)(gpointer)> owned(user, g_free);
-  return user != nullptr && *user != '\0';
 }
 
 bool IsWithoutConnection(const GError& error, std::string_view why) {
@@ -101,10 +101,7 @@ absl::Status StatusFromRtspError(const CameraUri& camera, GstElement& rtspsrc, c
   if (IsWithoutConnection(error, why)) return WhyNoConnection(camera, why, stop);
   if (const std::optional<CameraFault> fault = FaultOfConversation(why)) return StatusOf(*fault);
   if (error.domain == GST_RESOURCE_ERROR) {
-    if (const std::optional<CameraFault> fault = FaultOfAnswer(RtspAnswerOf(why))) {
-      if (fault == CameraFault::kUnauthorized && !HasLogin(rtspsrc)) {
-        return StatusOf(CameraFault::kNoLogin);
-      }
+    if (const auto fault = FaultOfAnswer(RtspAnswerOf(why), rtspsrc)) {
       return StatusOf(*fault, *fault == CameraFault::kErrorAnswer ? why : std::string_view());
     }
   }

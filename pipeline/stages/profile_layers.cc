@@ -164,15 +164,11 @@ class Profiling {
     };
     bool ended = false;
     RunSerially(plan_, all, [&](const Step& step) {
-      if (ended || options.stop.stop_requested()) return;
-      const bool forward = step.kind == OperationKind::kForward;
-      if (forward && step.stage == 1) {
-        ended = step.first > kUntimed && std::chrono::steady_clock::now() >= end;
-        if (ended) return;
-        tell(step.first);
-        if (device_.is_cpu()) yardstick_ms_.push_back(yardstick_.RunMs());
-        network_.Admit(step.first, input_);
-      }
+      const bool begins = step.kind == OperationKind::kForward && step.stage == 1;
+      const bool late = step.first > kUntimed && std::chrono::steady_clock::now() >= end;
+      ended = ended || options.stop.stop_requested() || (begins && late);
+      if (ended) return;
+      if (begins) Begin(step.first, tell);
       RunStep(step, layers[step.stage - 1]);
     });
     if (!options.stop.stop_requested()) tell(all);
@@ -205,6 +201,12 @@ class Profiling {
   }
 
  private:
+  void Begin(std::int64_t sample, const std::function<void(std::int64_t)>& tell) {
+    tell(sample);
+    if (device_.is_cpu()) yardstick_ms_.push_back(yardstick_.RunMs());
+    network_.Admit(sample, input_);
+  }
+
   // The first forward of each layer is not timed: it shows the memory.
   void RunStep(const Step& step, LayerProfile& layer) {
     if (step.kind == OperationKind::kForward && step.first == 0) {

@@ -60,9 +60,9 @@ std::string InFolder(const Value& value, const ingest::Uri& uri, const std::stri
                       absl::StrReplaceAll(folder, {{"%", "%25"}}), uri.rest);
 }
 
-/// Fails if `uri` names no camera, device or file of this machine.
-absl::Status CheckTarget(const ingest::Uri& uri) {
-  switch (*ingest::KindOf(uri)) {
+/// Fails if `uri`, of this kind, names no camera, device or file of this machine.
+absl::Status CheckTarget(const ingest::Uri& uri, ingest::SourceKind kind) {
+  switch (kind) {
     case ingest::SourceKind::kRtspCamera:
       return ingest::ParseCameraUri(uri).status();
     case ingest::SourceKind::kV4l2Camera:
@@ -80,11 +80,12 @@ void SetUri(const Value& at, const Json& value, const Target& target) {
   const std::string text = value;
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
   if (!uri.ok()) return at.Wrong(absl::StrCat("cannot be read: ", uri.status().message()));
-  if (!ingest::KindOf(*uri)) {
+  const std::optional<ingest::SourceKind> kind = ingest::KindOf(*uri);
+  if (!kind) {
     return at.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
                                  std::string(ingest::kKnownSchemes)));
   }
-  if (const absl::Status checked = CheckTarget(*uri); !checked.ok()) {
+  if (const absl::Status checked = CheckTarget(*uri, *kind); !checked.ok()) {
     return at.Wrong(std::string(checked.message()));
   }
   target.stream->source.uri = InFolder(at, *uri, text);

@@ -20,9 +20,10 @@ struct OverloadCase {
 };
 
 /// Values with which the stream predicts and learns from every frame, with a fifth of the time to
-/// spare. Empty if its costs let the learner keep up: the machine is busy otherwise. If frames are dropped, the learner works all the time, so its rate is its real maximum.
-/// Otherwise the measured costs of `learner` decide. Assumes that a cost grows with the input's
-/// pixels and divides evenly among stages.
+/// spare. Empty if its costs let the learner keep up: the machine is busy otherwise. If frames are
+/// dropped, the learner works all the time, so its rate is its real maximum. Otherwise the measured
+/// costs of `learner` decide. Assumes that a cost grows with the input's pixels and divides evenly
+/// among stages.
 [[nodiscard]] Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
                                    const pipeline::LearnerDescription& learner);
 
