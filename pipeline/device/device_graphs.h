@@ -21,9 +21,10 @@ class DeviceGraph {
   virtual void Launch() = 0;
 };
 
-/// Memory that several graphs share: a graph reuses memory that another one has freed. So the
+/// Memory that several graphs share: a graph reuses memory that an earlier one has freed. So the
 /// graphs of a pool must be launched one after the other, in one stream. A tensor that was made in
-/// a capture and is still held keeps its memory.
+/// a capture and is still held keeps its memory. But it may lie where an earlier graph had its
+/// temporary values. Then its value ends when that graph is launched again.
 class GraphPool {
  public:
   virtual ~GraphPool() = default;

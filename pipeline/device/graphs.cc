@@ -36,7 +36,7 @@ class CudaGraph final : public DeviceGraph {
   std::unique_ptr<at::cuda::CUDAGraph> graph_;
 };
 
-// A capture watches only its own thread. Other threads go on, including LibTorch's for backward.
+// A capture watches only its own thread. Other threads go on.
 class CudaGraphPool final : public GraphPool {
  public:
   std::unique_ptr<DeviceGraph> Capture(absl::FunctionRef<void()> work) override {

@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 
+#include "absl/strings/str_cat.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/device/stage_devices.h"
@@ -14,6 +15,9 @@
 
 namespace millrace::pipeline {
 namespace {
+
+// Each slot takes a pool's least memory, 22 MB, and as much again under `partime`.
+constexpr int kMaxSlots = 32;
 
 constexpr char kMoved[] =
     "an input has another address than at the capture: a stage beside it runs eagerly";
@@ -54,6 +58,11 @@ std::string WhyPlanIsNotCaptured(const Plan& plan, int stage) {
   if (std::ranges::count_if(plan.devices, has_it) > 1) {
     return "its operations are in several streams";
   }
+  if (const int slots = SlotCount(plan); slots > kMaxSlots) {
+    return absl::StrCat("the schedule keeps ", slots,
+                        " samples, and each needs graphs of its own; ", kMaxSlots,
+                        " can have them");
+  }
   return {};
 }
 
@@ -71,12 +80,27 @@ bool StaticInput::Feed(const IncomingTensor& input, at::Device device) {
   return true;
 }
 
-absl::StatusOr<GraphedStage::Pools> GraphedStage::NewPools(at::Device device) {
+// A slot's graphs may share memory if the slot's next forward follows the last reader of its
+// gradients. It does where each backward is of the sample whose activations it uses. Every stage
+// that reads the gradients then has its backward of the sample before its own next forward of the
+// slot, and that forward precedes this stage's.
+absl::StatusOr<GraphedStage::Pools> GraphedStage::NewPools(at::Device device, const Plan& plan) {
+  bool shared = true;
+  for (int stage = 1; stage <= plan.stage_count(); ++stage) {
+    shared = shared && plan.rules(stage).lead == 0;
+  }
   Pools pools;
-  for (auto& pool : pools) {
-    MILLRACE_ASSIGN_OR_RETURN(pool, NewGraphPool(device));
+  MILLRACE_ASSIGN_OR_RETURN(pools.update, NewGraphPool(device));
+  for (int slot = 0; slot < SlotCount(plan); ++slot) {
+    MILLRACE_ASSIGN_OR_RETURN(pools.forward.emplace_back(), NewGraphPool(device));
+    if (shared) continue;
+    MILLRACE_ASSIGN_OR_RETURN(pools.backward.emplace_back(), NewGraphPool(device));
   }
   return pools;
+}
+
+GraphPool& GraphedStage::PoolOfBackward(std::int64_t slot) const {
+  return *(pools_.backward.empty() ? pools_.forward : pools_.backward).at(slot);
 }
 
 GraphedStage::GraphedStage(const Options& options, Pools pools)
@@ -92,7 +116,7 @@ std::string GraphedStage::why_eager() const {
   return why_eager_;
 }
 
-std::unique_ptr<DeviceGraph> GraphedStage::Capture(OperationKind kind,
+std::unique_ptr<DeviceGraph> GraphedStage::Capture(GraphPool& pool,
                                                    absl::FunctionRef<void()> work) {
   if (StreamIsShared(options_.device)) {
     StayEager(
@@ -101,7 +125,7 @@ std::unique_ptr<DeviceGraph> GraphedStage::Capture(OperationKind kind,
     return nullptr;
   }
   try {
-    return pools_[static_cast<int>(kind)]->Capture(work);
+    return pool.Capture(work);
   } catch (const std::exception& e) {
     StayEager(CauseLine(e.what()));
     return nullptr;
@@ -137,7 +161,7 @@ void GraphedStage::CaptureForward(Slot& slot, const SampleOperation& operation,
   slot.activations.camera = slot.camera.memory();
   slot.keeps_graph = operation.keeps_graph;
   slot.forward_reads = options_.versions.PlaceOf(operation.version);
-  slot.forward = Capture(OperationKind::kForward, [&] {
+  slot.forward = Capture(*pools_.forward.at(operation.slot), [&] {
     const at::AutoGradMode graph(operation.keeps_graph);
     options_.work.Forward(slot.activations, operation.sample);
   });
@@ -190,7 +214,7 @@ void GraphedStage::CaptureBackward(Slot& slot, const SampleOperation& operation)
   slot.backward_reads = options_.versions.PlaceOf(operation.version);
   Tensors roots;
   for (const StaticInput& root : slot.roots) roots.push_back(root.memory());
-  slot.backward = Capture(OperationKind::kBackward, [&] {
+  slot.backward = Capture(PoolOfBackward(operation.slot), [&] {
     if (slot.keeps_graph) {
       slot.gradients = options_.work.Backward(slot.activations, roots, /*keep_graph=*/true);
       return;
@@ -227,7 +251,7 @@ void GraphedStage::Update() {
   const WeightVersions& versions = options_.versions;
   std::unique_ptr<DeviceGraph>& update = updates_of_[versions.PlaceOf(versions.newest())];
   if (!RunsEagerly(updates_) && update == nullptr) {
-    update = Capture(OperationKind::kUpdate, [&] {
+    update = Capture(*pools_.update, [&] {
       options_.versions.Fill();
       options_.optimizer.StepOnDevice();
     });

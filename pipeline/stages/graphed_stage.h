@@ -15,7 +15,6 @@
 // the reason.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -106,10 +105,15 @@ class GraphedStage {
     WeightVersions& versions;
   };
 
-  /// One pool for each kind of operation.
-  using Pools = std::array<std::unique_ptr<GraphPool>, kOperationKinds>;
+  /// The memory of the graphs.
+  struct Pools {
+    std::vector<std::unique_ptr<GraphPool>> forward;  ///< One per slot.
+    std::vector<std::unique_ptr<GraphPool>>
+        backward;                       ///< One per slot. Empty: the forward's pools.
+    std::unique_ptr<GraphPool> update;  ///< No tensor of an update outlives it.
+  };
   /// Fails as NewGraphPool().
-  [[nodiscard]] static absl::StatusOr<Pools> NewPools(at::Device device);
+  [[nodiscard]] static absl::StatusOr<Pools> NewPools(at::Device device, const Plan& plan);
 
   GraphedStage(const Options& options, Pools pools);
 
@@ -131,7 +135,7 @@ class GraphedStage {
   [[nodiscard]] bool FeedInputs(Slot& slot, const IncomingTensors& inputs,
                                 const IncomingTensor& camera);
   [[nodiscard]] bool FeedGradients(Slot& slot, const IncomingTensors& gradients);
-  [[nodiscard]] std::unique_ptr<DeviceGraph> Capture(OperationKind kind,
+  [[nodiscard]] std::unique_ptr<DeviceGraph> Capture(GraphPool& pool,
                                                      absl::FunctionRef<void()> work);
   // Whether the next operation of a kind runs eagerly, after `count` eager ones.
   [[nodiscard]] bool RunsEagerly(int count) const { return stays_eager_ || count < warm_ups_; }
@@ -139,6 +143,7 @@ class GraphedStage {
   void StayEager(std::string why) ABSL_LOCKS_EXCLUDED(mu_);
   void CaptureForward(Slot& slot, const SampleOperation& operation, const IncomingTensors& inputs);
   void CaptureBackward(Slot& slot, const SampleOperation& operation);
+  [[nodiscard]] GraphPool& PoolOfBackward(std::int64_t slot) const;
 
   const Options options_;
   const Pools pools_;

@@ -52,7 +52,7 @@ void StageRunner::CaptureIfPossible() {
     why_not_captured_ = "its buffers move once a mini-batch, or its loss reads more than tensors";
   } else if (parts_.stage.parameters().empty()) {
     why_not_captured_ = "it has nothing to learn";
-  } else if (auto pools = GraphedStage::NewPools(parts_.device); !pools.ok()) {
+  } else if (auto pools = GraphedStage::NewPools(parts_.device, running_plan_.plan); !pools.ok()) {
     why_not_captured_ = std::string(pools.status().message());
   } else {
     graphs_ = std::make_unique<GraphedStage>(GraphedStage::Options{.device = parts_.device,

@@ -1,17 +1,22 @@
 // The pipeline learns the same on a GPU as on the CPU, also with captured graphs.
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/device/device_graphs.h"
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/optim/optimizer.h"
 #include "pipeline/schedules/schedules.h"
@@ -119,6 +124,76 @@ TEST_F(GpuTest, AStageThatCannotBeCapturedSaysWhyAndLearnsAllTheSame) {
   EXPECT_EQ(on_gpu.why_not_captured[0], "");
   EXPECT_NE(on_gpu.why_not_captured[1], "");
   EXPECT_EQ(on_gpu.why_not_captured[2], "");
+}
+
+// The threads in which a layer went forward and backward.
+struct Threads {
+  std::mutex mu;
+  std::set<std::thread::id> forward;
+  std::set<std::thread::id> backward;
+};
+
+Threads& OfThirdLayer() {
+  static Threads threads;
+  return threads;
+}
+
+class NotingLayer final : public Layer {
+ public:
+  explicit NotingLayer(std::unique_ptr<Layer> inner) : inner_(std::move(inner)) {}
+  [[nodiscard]] const std::string& name() const override { return inner_->name(); }
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    LayerValues made = inner_->Forward(inputs);
+    Note(OfThirdLayer().forward);
+    made.main.register_hook([](const at::Tensor&) { Note(OfThirdLayer().backward); });
+    return made;
+  }
+  [[nodiscard]] std::vector<at::Tensor> parameters() const override { return inner_->parameters(); }
+
+ private:
+  static void Note(std::set<std::thread::id>& threads) {
+    const std::lock_guard lock(OfThirdLayer().mu);
+    threads.insert(std::this_thread::get_id());
+  }
+
+  const std::unique_ptr<Layer> inner_;
+};
+
+LayerChain ChainThatNotes() {
+  LayerChain chain = SmallChain();
+  chain.layers[2] = std::make_unique<NotingLayer>(std::move(chain.layers[2]));
+  return chain;
+}
+
+// Not in LibTorch's one thread for all backwards of a GPU, where stages wait for each other.
+TEST_P(Captured, AStageGoesBackwardInItsOwnThread) {
+  OfThirdLayer().forward.clear();
+  OfThirdLayer().backward.clear();
+  SmallRun run{.schedule = "one_f_one_b_star", .stages = 3, .make_chain = ChainThatNotes};
+  run.devices = {kGpu};
+  run.captures = GetParam();
+  static_cast<void>(InTheEngine(run, SmallInputs(20)));
+  EXPECT_EQ(OfThirdLayer().forward.size(), 1U);
+  EXPECT_EQ(OfThirdLayer().backward, OfThirdLayer().forward);
+}
+
+// A graph that is launched again puts its temporary values into its own pool only.
+TEST_F(GpuTest, PoolsShareNoMemory) {
+  const auto pool = NewGraphPool(kGpu);
+  const auto other = NewGraphPool(kGpu);
+  ASSERT_TRUE(pool.ok() && other.ok()) << pool.status();
+  const c10::StreamGuard guard(
+      c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(kGpu));
+  const at::Tensor ones = at::full({1 << 10}, 1.0, at::TensorOptions(kGpu).dtype(at::kFloat));
+  AwaitStream(kGpu);
+  at::Tensor sum;
+  at::Tensor threes;
+  const auto first = (*pool)->Capture([&] { sum = (ones + 1).sum(); });
+  const auto second = (*other)->Capture([&] { threes = ones * 3; });
+  second->Launch();
+  first->Launch();
+  EXPECT_TRUE(at::equal(threes.cpu(), at::full({1 << 10}, 3.0F)));
+  EXPECT_EQ(sum.item<float>(), 2 << 10);
 }
 
 // What has been learned goes to the CPU and back, and what runs next meets all of it.

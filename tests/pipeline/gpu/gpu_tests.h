@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <gtest/gtest.h>
 
@@ -26,8 +27,14 @@ class GpuTest : public ::testing::Test {
 // Whether operations are captured.
 class Captured : public GpuTest, public ::testing::WithParamInterface<bool> {};
 
-inline bool Near(const at::Tensor& on_gpu, const at::Tensor& on_cpu) {
-  return at::allclose(on_gpu.cpu(), on_cpu, /*rtol=*/2e-3, /*atol=*/2e-4);
+inline ::testing::AssertionResult Near(const at::Tensor& on_gpu, const at::Tensor& on_cpu) {
+  const at::Tensor here = on_gpu.cpu();
+  if (at::allclose(here, on_cpu, /*rtol=*/2e-3, /*atol=*/2e-4)) {
+    return ::testing::AssertionSuccess();
+  }
+  return ::testing::AssertionFailure()
+         << "differs by up to " << (here - on_cpu).abs().max().item<double>() << " of "
+         << on_cpu.abs().max().item<double>();
 }
 
 inline void ExpectNear(const Outcome& on_gpu, const Outcome& on_cpu) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pipeline/device/device_graphs.h"
+#include "tests/pipeline/soft_gpu/memory.h"
 #include "tests/pipeline/soft_gpu/soft_gpu.h"
 #include "tests/pipeline/soft_gpu/streams.h"
 
@@ -36,18 +37,22 @@ class Pool final : public pipeline::GraphPool {
     const std::lock_guard lock(one_at_a_time);
     const std::int64_t stream = CurrentStream(device_.index());
     Streams::Get().BeginRecording(stream);
+    TakeFrom(memory_, stream);
     try {
       if (Hook()) Hook()();
       work();
     } catch (...) {
+      TakeFrom(nullptr, stream);
       static_cast<void>(Streams::Get().EndRecording(stream));
       throw;
     }
+    TakeFrom(nullptr, stream);
     return std::make_unique<Graph>(device_, Streams::Get().EndRecording(stream));
   }
 
  private:
   const at::Device device_;
+  const std::shared_ptr<PoolMemory> memory_ = std::make_shared<PoolMemory>();
 };
 
 [[maybe_unused]] const bool kRegistered = [] {

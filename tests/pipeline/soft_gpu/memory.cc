@@ -29,20 +29,35 @@ constexpr std::size_t kMaxKept = std::size_t{1} << 29;
 // What a device without a limit says that it has.
 constexpr std::size_t kUnlimited = std::size_t{1} << 36;
 
+std::shared_ptr<Bytes> NewBytes(std::size_t size) {
+  return std::make_shared<Bytes>(size, static_cast<char>(kSpoiled));
+}
+
+void Spoil(Bytes& bytes) { std::ranges::fill(bytes, static_cast<char>(kSpoiled)); }
+
 struct Block {
-  std::vector<char> bytes;
+  std::shared_ptr<Bytes> bytes;
   c10::DeviceIndex device = 0;
   std::int64_t owner = 0;
-  bool of_recording = false;  // Given while its owner was recorded.
+  std::shared_ptr<PoolMemory> pool = {};  // Of the recording in which it was given.
   std::vector<std::int64_t> readers = {};
-
-  void Spoil() { std::ranges::fill(bytes, static_cast<char>(kSpoiled)); }
 };
 
 // By where they begin.
 std::map<const void*, const Block*>& Blocks() {
   static auto* const blocks = new std::map<const void*, const Block*>;
   return *blocks;
+}
+
+// Of the streams that are recorded.
+std::map<std::int64_t, std::shared_ptr<PoolMemory>>& Pools() {
+  static auto* const pools = new std::map<std::int64_t, std::shared_ptr<PoolMemory>>;
+  return *pools;
+}
+
+std::shared_ptr<PoolMemory> PoolOf(std::int64_t stream) {
+  const auto found = Pools().find(stream);
+  return found != Pools().end() ? found->second : nullptr;
 }
 
 std::atomic<std::size_t> limit = 0;
@@ -60,7 +75,7 @@ void TakeFromLimit(std::size_t size) {
 
 // Reports to LibTorch's profiler, which counts the memory of an operation.
 void Report(const Block& block, std::int64_t bytes) {
-  c10::reportMemoryUsageToProfiler(const_cast<char*>(block.bytes.data()), bytes, in_use, in_use,
+  c10::reportMemoryUsageToProfiler(const_cast<char*>(block.bytes->data()), bytes, in_use, in_use,
                                    c10::Device(c10::kCUDA, block.device));
 }
 
@@ -68,19 +83,32 @@ const Block* BlockOf(const void* memory) {
   auto after = Blocks().upper_bound(memory);
   if (after == Blocks().begin()) return nullptr;
   const auto& [begin, block] = *--after;
-  return memory < static_cast<const char*>(begin) + block->bytes.size() ? block : nullptr;
+  return memory < static_cast<const char*>(begin) + block->bytes->size() ? block : nullptr;
 }
 
-void Retire(Block* spoiled) {
+void Retire(Block* freed) {
   static auto* const kept = new std::deque<std::unique_ptr<Block>>;
   static std::size_t bytes = 0;
-  spoiled->Spoil();
-  kept->emplace_back(spoiled);
-  bytes += spoiled->bytes.size();
+  Spoil(*freed->bytes);
+  kept->emplace_back(freed);
+  bytes += freed->bytes->size();
   while (bytes > kMaxKept) {
-    bytes -= kept->front()->bytes.size();
+    bytes -= kept->front()->bytes->size();
     kept->pop_front();
   }
+}
+
+// The smallest freed memory that is large enough, as LibTorch's allocator chooses; or null.
+std::shared_ptr<Bytes> TakeFreed(PoolMemory& pool, std::size_t size) {
+  auto best = pool.freed.end();
+  for (auto it = pool.freed.begin(); it != pool.freed.end(); ++it) {
+    if ((*it)->size() < size) continue;
+    if (best == pool.freed.end() || (*it)->size() < (*best)->size()) best = it;
+  }
+  if (best == pool.freed.end()) return nullptr;
+  std::shared_ptr<Bytes> bytes = std::move(*best);
+  pool.freed.erase(best);
+  return bytes;
 }
 
 // Memory of the host: no stream owns it.
@@ -88,7 +116,7 @@ void FreeOfHost(void* context) {
   auto* const block = static_cast<Block*>(context);
   Streams& streams = Streams::Get();
   const std::lock_guard lock(streams.mutex());
-  Blocks().erase(block->bytes.data());
+  Blocks().erase(block->bytes->data());
   std::vector<Mark> marks;
   for (const std::int64_t reader : block->readers) marks.push_back(streams.Here(reader));
   streams.After(std::move(marks), [block] { Retire(block); });
@@ -98,9 +126,9 @@ class HostMemory final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t size) override {
     auto block = std::make_unique<Block>();
-    block->bytes.assign(std::max<std::size_t>(size, 1), static_cast<char>(kSpoiled));
+    block->bytes = NewBytes(std::max<std::size_t>(size, 1));
     block->device = -1;
-    void* const data = block->bytes.data();
+    void* const data = block->bytes->data();
     const std::lock_guard lock(Streams::Get().mutex());
     Blocks().emplace(data, block.get());
     return {data, block.release(), &FreeOfHost, c10::Device(c10::kCPU)};
@@ -110,36 +138,45 @@ class HostMemory final : public c10::Allocator {
   }
 };
 
-// A recording owns its memory as long as it exists, and spoils it again at each replay. Other
-// memory is freed as always, in any thread.
+// A recording owns its memory as long as it exists, and spoils it again at each replay. Later
+// recordings of its pool get the same memory, also of tensors that were held longer. Other memory
+// is freed as always, in any thread.
 void Free(void* context) {
   auto* const block = static_cast<Block*>(context);
   Streams& streams = Streams::Get();
   const std::lock_guard lock(streams.mutex());
-  Blocks().erase(block->bytes.data());
-  in_use -= block->bytes.size();
-  Report(*block, -static_cast<std::int64_t>(block->bytes.size()));
-  if (block->of_recording && streams.recording(block->owner)) {
-    streams.Put(block->owner, [kept = std::shared_ptr<Block>(block)] { kept->Spoil(); });
+  Blocks().erase(block->bytes->data());
+  in_use -= block->bytes->size();
+  Report(*block, -static_cast<std::int64_t>(block->bytes->size()));
+  if (block->pool != nullptr && block->pool == PoolOf(block->owner)) {
+    block->pool->freed.push_back(block->bytes);
+    streams.Put(block->owner, [bytes = block->bytes] { Spoil(*bytes); });
+    delete block;
     return;
   }
   std::vector<Mark> marks = {streams.Here(block->owner)};
   for (const std::int64_t reader : block->readers) marks.push_back(streams.Here(reader));
-  streams.After(std::move(marks), [block] { Retire(block); });
+  streams.After(std::move(marks), [block] {
+    if (block->pool == nullptr) return Retire(block);
+    Spoil(*block->bytes);
+    block->pool->freed.push_back(block->bytes);
+    delete block;
+  });
 }
 
 class SoftMemory final : public c10::DeviceAllocator {
  public:
   c10::DataPtr allocate(std::size_t size) override {
-    TakeFromLimit(size);
     const std::int64_t stream = CurrentStream(CurrentDevice());
+    const std::lock_guard lock(Streams::Get().mutex());
     auto block = std::make_unique<Block>();
-    block->bytes.assign(size, static_cast<char>(kSpoiled));
+    block->pool = PoolOf(stream);
+    block->bytes = block->pool != nullptr ? TakeFreed(*block->pool, size) : nullptr;
+    TakeFromLimit(block->bytes != nullptr ? block->bytes->size() : size);
+    if (block->bytes == nullptr) block->bytes = NewBytes(size);
     block->device = CurrentDevice();
     block->owner = stream;
-    void* const data = size > 0 ? block->bytes.data() : nullptr;
-    const std::lock_guard lock(Streams::Get().mutex());
-    block->of_recording = Streams::Get().recording(stream);
+    void* const data = size > 0 ? block->bytes->data() : nullptr;
     if (data != nullptr) Blocks().emplace(data, block.get());
     Report(*block, static_cast<std::int64_t>(size));
     return {data, block.release(), &Free, c10::Device(c10::kCUDA, CurrentDevice())};
@@ -168,6 +205,15 @@ class SoftMemory final : public c10::DeviceAllocator {
 };
 
 }  // namespace
+
+void TakeFrom(std::shared_ptr<PoolMemory> pool, std::int64_t stream) {
+  const std::lock_guard lock(Streams::Get().mutex());
+  if (pool != nullptr) {
+    Pools()[stream] = std::move(pool);
+  } else {
+    Pools().erase(stream);
+  }
+}
 
 void LimitMemory(std::size_t bytes) { limit = bytes; }
 

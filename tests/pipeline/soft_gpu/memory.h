@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include <c10/core/Allocator.h>
 #include <c10/core/Device.h>
@@ -11,6 +13,16 @@ namespace millrace::soft_gpu {
 
 /// Gives memory of the current device, to its current stream.
 [[nodiscard]] c10::Allocator* Memory();
+
+using Bytes = std::vector<char>;
+
+/// Memory that recordings of a pool have freed: later ones get it again, as on a real GPU.
+struct PoolMemory {
+  std::vector<std::shared_ptr<Bytes>> freed;
+};
+
+/// While `stream` is recorded: takes memory from `pool`. nullptr: no longer.
+void TakeFrom(std::shared_ptr<PoolMemory> pool, std::int64_t stream);
 
 /// What `stream` does from now on reads memory that is another's.
 void RecordStream(const c10::DataPtr& memory, std::int64_t stream);

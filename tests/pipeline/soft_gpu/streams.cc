@@ -63,21 +63,26 @@ void Streams::FinishStream(std::int64_t stream) {
 
 void Streams::Fail(bool failed) {
   const Lock lock(mu_);
-  fails_after_ = failed ? waits_ : std::numeric_limits<std::int64_t>::max();
+  failed_ = failed;
+  OfThread() = {.waits = OfThread().waits};
 }
 
 void Streams::FailAfter(std::int64_t waits) {
   const Lock lock(mu_);
-  fails_after_ = waits_ + waits;
+  OfThread().fails_after = OfThread().waits + waits;
 }
 
-std::int64_t Streams::waits() {
-  const Lock lock(mu_);
-  return waits_;
+std::int64_t Streams::waits() { return OfThread().waits; }
+
+Streams::Waits& Streams::OfThread() {
+  thread_local Waits waits;
+  return waits;
 }
 
 void Streams::CheckAlive() {
-  if (++waits_ <= fails_after_) return;
+  Waits& mine = OfThread();
+  failed_ = failed_ || ++mine.waits > mine.fails_after;
+  if (!failed_) return;
   throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 700,
                               "CUDA error: an illegal memory access was encountered");
 }

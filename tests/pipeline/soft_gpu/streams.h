@@ -57,9 +57,9 @@ class Streams {
   /// From now on all that waits fails, as after an access to memory that is not there. Undone by
   /// `false`, unlike on a real one.
   void Fail(bool failed);
-  /// The same after `waits` more waits.
+  /// The same after `waits` more waits of the calling thread.
   void FailAfter(std::int64_t waits);
-  /// The waits so far.
+  /// The calling thread's waits so far.
   [[nodiscard]] std::int64_t waits();
 
   void BeginRecording(std::int64_t stream);
@@ -85,7 +85,13 @@ class Streams {
     std::vector<Mark> marks;
     Task task;
   };
+  // Of a thread.
+  struct Waits {
+    std::int64_t waits = 0;
+    std::int64_t fails_after = std::numeric_limits<std::int64_t>::max();
+  };
 
+  static Waits& OfThread();
   Queue& At(std::int64_t stream) { return queues_[stream]; }
   bool Ready(const Entry& entry);
   void DoOne();
@@ -96,8 +102,7 @@ class Streams {
   std::mt19937_64 random_{1};
   std::map<std::int64_t, Queue> queues_;
   std::list<Pending> pending_;
-  std::int64_t waits_ = 0;
-  std::int64_t fails_after_ = std::numeric_limits<std::int64_t>::max();
+  bool failed_ = false;
 };
 
 }  // namespace millrace::soft_gpu

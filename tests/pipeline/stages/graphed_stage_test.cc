@@ -3,17 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include "pipeline/device/device_graphs.h"
 #include "pipeline/plan/dependencies.h"
 #include "pipeline/schedules/schedules.h"
 
 namespace millrace::pipeline {
 namespace {
 
-Plan PlanOf(const std::string& schedule, bool separate = false) {
+Plan PlanOf(const std::string& schedule, bool separate = false, int samples = 0) {
   constexpr int kStages = 4;
   ScheduleRequest request{.shape = {.stages = kStages, .skips = {}}};
   request.costs.assign(kStages, {.forward = 1, .backward = 2});
   request.separate_backwards = separate;
+  request.samples = samples;
   return *MakePlan(schedule, request);
 }
 
@@ -54,6 +56,33 @@ TEST(GraphedStageTest, AStageHoldsAllVersionsAndASlotReadsTheSamePlace) {
     EXPECT_GT(VersionsHeld(plan, 1), 1);
     EXPECT_EQ(VersionsHeld(PlanOf("pipedream"), 4), 1) << "the last reads one";
   }
+}
+
+class NoPool final : public GraphPool {
+ public:
+  std::unique_ptr<DeviceGraph> Capture(absl::FunctionRef<void()> /*work*/) override {
+    return nullptr;
+  }
+};
+
+// A graph that is launched again destroys the results of graphs in its pool. A slot's backward may
+// share its forward's pool only if it is of the sample whose activations it uses.
+TEST(GraphedStageTest, EachSlotHasItsOwnMemory) {
+  SetGraphPools([](at::Device /*device*/) -> GraphPool* { return new NoPool; });
+  for (const std::string& schedule : ScheduleNames()) {
+    const Plan plan = PlanOf(schedule);
+    const auto pools = GraphedStage::NewPools(at::Device(at::kCUDA, 0), plan);
+    ASSERT_TRUE(pools.ok()) << pools.status();
+    EXPECT_EQ(pools->forward.size(), SlotCount(plan)) << schedule;
+    EXPECT_EQ(pools->backward.size(), schedule == "partime" ? SlotCount(plan) : 0) << schedule;
+  }
+  SetGraphPools(absl::FailedPreconditionError("the test is over"));
+}
+
+TEST(GraphedStageTest, AStageOfManySlotsIsNotCaptured) {
+  EXPECT_EQ(WhyPlanIsNotCaptured(PlanOf("gpipe", /*separate=*/false, 32), 1), "");
+  EXPECT_EQ(WhyPlanIsNotCaptured(PlanOf("gpipe", /*separate=*/false, 33), 1),
+            "the schedule keeps 33 samples, and each needs graphs of its own; 32 can have them");
 }
 
 TEST(GraphedStageTest, AStageOfSeveralStreamsIsNotCaptured) {
