@@ -1,6 +1,7 @@
 #include "pipeline/classical/prior_flow.h"
 
 #include <cstddef>
+#include <mutex>
 
 #include <opencv2/core.hpp>
 #include <opencv2/core/utility.hpp>
@@ -31,7 +32,13 @@ PriorFlow::PriorFlow(int width, int height)
                                                  .previous = cv::Mat(height, width, CV_8U),
                                                  .current = cv::Mat(height, width, CV_8U),
                                                  .flow = cv::Mat()})) {
-  cv::setNumThreads(1);
+  SetThreads(1);
+}
+
+// Once: OpenCV cannot change it while another thread computes.
+void PriorFlow::SetThreads(int threads) {
+  static std::once_flag once;
+  std::call_once(once, [threads] { cv::setNumThreads(threads); });
 }
 
 PriorFlow::~PriorFlow() = default;

@@ -14,12 +14,16 @@ namespace millrace::pipeline {
 /// Not thread-safe.
 class PriorFlow {
  public:
-  /// Switches OpenCV's threads off in the whole process: they would take the cores of the
-  /// pipeline's stages. REQUIRES: at least 16 pixels on each side.
+  /// REQUIRES: at least 16 pixels on each side.
   PriorFlow(int width, int height);
   ~PriorFlow();
   PriorFlow(PriorFlow&&) noexcept;
   PriorFlow& operator=(PriorFlow&&) noexcept;
+
+  /// Sets the number of OpenCV's threads in the process. Only the first call has an effect; the
+  /// first PriorFlow calls it with 1. More threads take the cores of stages on the CPU. The flow
+  /// does not depend on it. Thread-safe.
+  static void SetThreads(int threads);
 
   /// Computes the motion from `previous` to `current`, grey planes in 0..1, rows first: writes all
   /// dx, rows first, then all dy, in pixels. REQUIRES: the sizes fit.

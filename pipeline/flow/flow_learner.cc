@@ -24,6 +24,7 @@
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/flow/flow_pictures.h"
 #include "pipeline/flow/flow_plan.h"
+#include "pipeline/flow/flow_profile.h"
 #include "pipeline/flow/flow_stage_loss.h"
 #include "pipeline/flow/flow_task.h"
 #include "pipeline/learner/learner.h"
@@ -55,6 +56,7 @@ class FlowLearner final : public Learner {
                                                        OnPrediction on_prediction,
                                                        const LearnerHooks& hooks) {
     MILLRACE_ASSIGN_OR_RETURN(DeviceChoice choice, ChooseDevices(options.devices));
+    SetPriorThreads(choice.names);
     LearnerOptions placed = options;
     placed.devices = std::move(choice.names);
     const auto not_wanted = [&] { return absl::CancelledError("the learner is not wanted"); };

@@ -1,5 +1,6 @@
 #include "pipeline/flow/flow_profile.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -7,9 +8,12 @@
 #include <ATen/ops/rand.h>
 
 #include "base/status.h"
+#include "base/usable_cores.h"
+#include "pipeline/classical/prior_flow.h"
 #include "pipeline/device/device_choice.h"
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/flow/flow_task.h"
+#include "pipeline/learner/device_names.h"
 #include "pipeline/models/open_flow_network.h"
 #include "pipeline/nn/weights_file.h"
 #include "pipeline/stages/profile_layers.h"
@@ -29,11 +33,22 @@ absl::StatusOr<LayerChain> OpenFlowChain(const LearnerOptions& options,
   return std::move(opened.chain);
 }
 
+void SetPriorThreads(const std::vector<std::string>& devices) {
+  const bool on_gpus =
+      !devices.empty() && std::ranges::all_of(devices, [](const std::string& name) {
+        return GpuNumber(name).has_value();
+      });
+  constexpr double kMaxThreads = 4;
+  PriorFlow::SetThreads(on_gpus ? static_cast<int>(std::clamp(UsableCores(), 1.0, kMaxThreads))
+                                : 1);
+}
+
 absl::StatusOr<ProfiledFlow> ProfileFlow(const LearnerOptions& options, const FlowTaskOptions& task,
                                          int runs, const std::stop_token& stop,
                                          std::function<void(int, int)> on_sample) {
   // Before any other LibTorch call; see ChooseDevices().
   MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
+  SetPriorThreads(choice.names);
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, FindDevices(choice.names));
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(task.network));
   ProfiledFlow flow;

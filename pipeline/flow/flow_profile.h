@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "pipeline/learner/flow_task_options.h"
@@ -11,6 +13,11 @@
 #include "pipeline/planner/layer_profile.h"
 
 namespace millrace::pipeline {
+
+/// Gives the prior up to four threads if all devices are GPUs, because the cores are free then.
+/// Only the first call in a process has an effect (PriorFlow::SetThreads()). `devices`: in the form
+/// of FindDevices().
+void SetPriorThreads(const std::vector<std::string>& devices);
 
 struct ProfiledFlow {
   LayerChain chain;

@@ -187,6 +187,7 @@ absl::StatusOr<double> FlowNeed(const LearnerOptions& options, const FlowTaskOpt
                                 const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(CheckFlowOptions(options, task));
   MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
+  SetPriorThreads(choice.names);
   MILLRACE_ASSIGN_OR_RETURN(Layers layers, LayersOf(options, task, stop));
   const bool on_gpu = std::ranges::any_of(
       choice.names, [](const std::string& name) { return name.rfind("cuda", 0) == 0; });

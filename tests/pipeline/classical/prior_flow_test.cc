@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <opencv2/core/utility.hpp>
 
 #include "pipeline/classical/reference_flow.h"
 
@@ -62,6 +63,16 @@ TEST(PriorFlowTest, APairsFlowDoesNotDependOnThePairBefore) {
   const Plane first = FlowOf(method, Waves(0, 0), Waves(2, 1));
   FlowOf(method, Waves(0, 0), Waves(-9, 7));
   EXPECT_EQ(FlowOf(method, Waves(0, 0), Waves(2, 1)), first);
+}
+
+TEST(PriorFlowTest, DoesNotDependOnTheNumberOfThreads) {
+  PriorFlow method(kWidth, kHeight);
+  const Plane expected = FlowOf(method, Waves(0, 0), Waves(2.5, -1.25));
+  for (const int threads : {2, 4}) {
+    cv::setNumThreads(threads);
+    EXPECT_EQ(FlowOf(method, Waves(0, 0), Waves(2.5, -1.25)), expected) << threads;
+  }
+  cv::setNumThreads(1);
 }
 
 // The reference `prior` is what a network begins with.

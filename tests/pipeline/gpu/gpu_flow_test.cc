@@ -1,4 +1,5 @@
 // The learner of optical flow on a GPU.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <mutex>
@@ -7,8 +8,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <opencv2/core/utility.hpp>
 
+#include "base/usable_cores.h"
 #include "pipeline/flow/flow_learner.h"
+#include "pipeline/flow/flow_profile.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/scenes/generated_stream.h"
@@ -78,6 +82,20 @@ TEST_P(FlowOnAGpu, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
     SCOPED_TRACE(network);
     ExpectNear(LossesOf(network, "cuda:0", GetParam()), LossesOf(network, "cpu", false), 0.03F);
   }
+}
+
+class PriorDeathTest : public GpuTest {};
+
+// The first learner of a process decides, so the statement runs in a process of its own.
+TEST_F(PriorDeathTest, BesideAGpuItHasSeveralThreadsOfTheCpu) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto threads = [](const std::vector<std::string>& devices) {
+    SetPriorThreads(devices);
+    return cv::getNumThreads();
+  };
+  EXPECT_EXIT(std::exit(threads({"cuda:0"})),
+              ::testing::ExitedWithCode(std::clamp(static_cast<int>(UsableCores()), 1, 4)), "");
+  EXPECT_EXIT(std::exit(threads({"cpu", "cuda:0"})), ::testing::ExitedWithCode(1), "");
 }
 
 // With the weights that its stages have by then, which they may be at work on.
