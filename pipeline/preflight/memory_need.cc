@@ -21,6 +21,7 @@
 #include "pipeline/flow/flow_profile.h"
 #include "pipeline/flow/flow_task.h"
 #include "pipeline/labels/label_networks.h"
+#include "pipeline/learner/device_names.h"
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/planner/plan_memory.h"
@@ -190,7 +191,7 @@ absl::StatusOr<double> FlowNeed(const LearnerOptions& options, const FlowTaskOpt
   SetPriorThreads(choice.names);
   MILLRACE_ASSIGN_OR_RETURN(Layers layers, LayersOf(options, task, stop));
   const bool on_gpu = std::ranges::any_of(
-      choice.names, [](const std::string& name) { return name.rfind("cuda", 0) == 0; });
+      choice.names, [](const std::string& name) { return GpuNumber(name).has_value(); });
   for (LayerProfile& layer : layers) {
     if (on_gpu) layer.activation_bytes = layer.output_bytes = 0;
   }

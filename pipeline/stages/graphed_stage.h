@@ -108,8 +108,8 @@ class GraphedStage {
   /// The memory of the graphs.
   struct Pools {
     std::vector<std::unique_ptr<GraphPool>> forward;  ///< One per slot.
-    std::vector<std::unique_ptr<GraphPool>>
-        backward;                       ///< One per slot. Empty: the forward's pools.
+    /// One per slot, or none: then a backward uses its forward's pool.
+    std::vector<std::unique_ptr<GraphPool>> backward;
     std::unique_ptr<GraphPool> update;  ///< No tensor of an update outlives it.
   };
   /// Fails as NewGraphPool().

@@ -89,32 +89,45 @@ TEST_F(GpuTest, WhatIsNoNumberTeachesNothing) {
   }
 }
 
-// Makes the host wait for what it makes.
-class AskingLayer final : public Layer {
+// Another layer, with something besides.
+class WrappingLayer : public Layer {
  public:
-  explicit AskingLayer(std::unique_ptr<Layer> inner) : inner_(std::move(inner)) {}
+  explicit WrappingLayer(std::unique_ptr<Layer> inner) : inner_(std::move(inner)) {}
   [[nodiscard]] const std::string& name() const override { return inner_->name(); }
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     LayerValues made = inner_->Forward(inputs);
-    made.main = made.main * (made.main.sum().item<double>() > 1e9 ? 2 : 1);
+    OnMade(made);
     return made;
   }
   [[nodiscard]] std::vector<at::Tensor> parameters() const override { return inner_->parameters(); }
 
  private:
+  virtual void OnMade(LayerValues& made) const = 0;
+
   const std::unique_ptr<Layer> inner_;
 };
 
-LayerChain ChainThatAsks() {
+template <typename Wrapping>
+LayerChain ChainWithThirdLayerIn() {
   LayerChain chain = SmallChain();
-  chain.layers[2] = std::make_unique<AskingLayer>(std::move(chain.layers[2]));
+  chain.layers[2] = std::make_unique<Wrapping>(std::move(chain.layers[2]));
   return chain;
 }
+
+// Makes the host wait for what it makes.
+class AskingLayer final : public WrappingLayer {
+  using WrappingLayer::WrappingLayer;
+  void OnMade(LayerValues& made) const override {
+    made.main = made.main * (made.main.sum().item<double>() > 1e9 ? 2 : 1);
+  }
+};
 
 // The stage in the middle is not captured, the other stages are, and they learn the same.
 TEST_F(GpuTest, AStageThatCannotBeCapturedSaysWhyAndLearnsAllTheSame) {
   const std::vector<at::Tensor> inputs = SmallInputs(40);
-  SmallRun run{.schedule = "one_f_one_b_star", .stages = 3, .make_chain = ChainThatAsks};
+  SmallRun run{.schedule = "one_f_one_b_star",
+               .stages = 3,
+               .make_chain = ChainWithThirdLayerIn<AskingLayer>};
   run.optimizer.kind = OptimizerOptions::Kind::kAdam;
   const Outcome on_cpu = Serially(run, inputs);
   run.devices = {kGpu};
@@ -138,38 +151,25 @@ Threads& OfThirdLayer() {
   return threads;
 }
 
-class NotingLayer final : public Layer {
- public:
-  explicit NotingLayer(std::unique_ptr<Layer> inner) : inner_(std::move(inner)) {}
-  [[nodiscard]] const std::string& name() const override { return inner_->name(); }
-  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    LayerValues made = inner_->Forward(inputs);
+class NotingLayer final : public WrappingLayer {
+  using WrappingLayer::WrappingLayer;
+  void OnMade(LayerValues& made) const override {
     Note(OfThirdLayer().forward);
     made.main.register_hook([](const at::Tensor&) { Note(OfThirdLayer().backward); });
-    return made;
   }
-  [[nodiscard]] std::vector<at::Tensor> parameters() const override { return inner_->parameters(); }
-
- private:
   static void Note(std::set<std::thread::id>& threads) {
     const std::lock_guard lock(OfThirdLayer().mu);
     threads.insert(std::this_thread::get_id());
   }
-
-  const std::unique_ptr<Layer> inner_;
 };
-
-LayerChain ChainThatNotes() {
-  LayerChain chain = SmallChain();
-  chain.layers[2] = std::make_unique<NotingLayer>(std::move(chain.layers[2]));
-  return chain;
-}
 
 // Not in LibTorch's one thread for all backwards of a GPU, where stages wait for each other.
 TEST_P(Captured, AStageGoesBackwardInItsOwnThread) {
   OfThirdLayer().forward.clear();
   OfThirdLayer().backward.clear();
-  SmallRun run{.schedule = "one_f_one_b_star", .stages = 3, .make_chain = ChainThatNotes};
+  SmallRun run{.schedule = "one_f_one_b_star",
+               .stages = 3,
+               .make_chain = ChainWithThirdLayerIn<NotingLayer>};
   run.devices = {kGpu};
   run.captures = GetParam();
   static_cast<void>(InTheEngine(run, SmallInputs(20)));

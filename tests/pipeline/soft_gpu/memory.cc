@@ -86,12 +86,17 @@ const Block* BlockOf(const void* memory) {
   return memory < static_cast<const char*>(begin) + block->bytes->size() ? block : nullptr;
 }
 
-void Retire(Block* freed) {
+void Retire(Block* block) {
   static auto* const kept = new std::deque<std::unique_ptr<Block>>;
   static std::size_t bytes = 0;
+  std::unique_ptr<Block> freed(block);
   Spoil(*freed->bytes);
-  kept->emplace_back(freed);
+  if (freed->pool != nullptr) {
+    freed->pool->freed.push_back(freed->bytes);
+    return;
+  }
   bytes += freed->bytes->size();
+  kept->push_back(std::move(freed));
   while (bytes > kMaxKept) {
     bytes -= kept->front()->bytes->size();
     kept->pop_front();
@@ -156,12 +161,7 @@ void Free(void* context) {
   }
   std::vector<Mark> marks = {streams.Here(block->owner)};
   for (const std::int64_t reader : block->readers) marks.push_back(streams.Here(reader));
-  streams.After(std::move(marks), [block] {
-    if (block->pool == nullptr) return Retire(block);
-    Spoil(*block->bytes);
-    block->pool->freed.push_back(block->bytes);
-    delete block;
-  });
+  streams.After(std::move(marks), [block] { Retire(block); });
 }
 
 class SoftMemory final : public c10::DeviceAllocator {
