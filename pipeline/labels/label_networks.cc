@@ -7,7 +7,6 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/flatten.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/zeros.h>
@@ -18,6 +17,7 @@
 #include "pipeline/nn/torchscript_chain.h"
 #include "pipeline/nn/unit_layers.h"
 #include "pipeline/nn/weights_file.h"
+#include "pipeline/ops/split_operators.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -45,7 +45,7 @@ class LinearLayer final : public NamedLayer {
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     const at::Tensor in = options_.means ? inputs.main.mean({2, 3}) : inputs.main.flatten(1);
-    at::Tensor made = at::linear(in, parameters_[0], parameters_[1]);
+    at::Tensor made = SplitLinear(in, parameters_[0], parameters_[1]);
     return {options_.relu ? at::relu(made) : std::move(made), {}};
   }
   [[nodiscard]] std::vector<at::Tensor> parameters() const override { return parameters_; }

@@ -58,7 +58,7 @@ absl::StatusOr<Cuts> CutsOf(const LearnerOptions& options, int layers) {
     MILLRACE_RETURN_IF_ERROR(CheckCuts(options.cuts, layers));
     return options.cuts;
   }
-  return BestCuts(std::vector<StageCost>(layers, {.forward = 1, .backward = 2}), options.stages);
+  return BestCuts(std::vector<StageCost>(layers, kAssumedCost), options.stages);
 }
 
 }  // namespace

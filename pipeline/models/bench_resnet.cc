@@ -7,13 +7,13 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/zeros.h>
 
 #include "absl/strings/str_cat.h"
 #include "pipeline/models/bench_network_makers.h"
 #include "pipeline/nn/unit_layers.h"
+#include "pipeline/ops/split_operators.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -87,7 +87,7 @@ class ClassifyLayer final : public NamedLayer {
   }
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    return {at::linear(inputs.main.mean({2, 3}), weight_, bias_), {}};
+    return {SplitLinear(inputs.main.mean({2, 3}), weight_, bias_), {}};
   }
   [[nodiscard]] std::vector<at::Tensor> parameters() const override { return {weight_, bias_}; }
 

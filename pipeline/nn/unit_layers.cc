@@ -3,13 +3,14 @@
 #include <cmath>
 
 #include <ATen/ops/batch_norm.h>
-#include <ATen/ops/conv2d.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/zeros.h>
+
+#include "pipeline/ops/split_operators.h"
 
 namespace millrace::pipeline {
 
@@ -28,7 +29,7 @@ ConvolutionUnit::ConvolutionUnit(const Options& options, at::Generator& random)
 
 at::Tensor ConvolutionUnit::Forward(const at::Tensor& values) const {
   const at::Tensor bias = options_.normalized ? at::Tensor() : parameters_[1];
-  at::Tensor made = at::conv2d(values, parameters_[0], bias, options_.stride, options_.kernel / 2);
+  at::Tensor made = SplitConv2d(values, parameters_[0], bias, options_.stride, options_.kernel / 2);
   if (options_.normalized) {
     made = at::batch_norm(made, parameters_[1], parameters_[2], /*running_mean=*/{},
                           /*running_var=*/{}, /*training=*/true, /*momentum=*/0, /*eps=*/1e-5,

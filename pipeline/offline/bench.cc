@@ -40,7 +40,7 @@ absl::Status CheckSchedule(const std::string& name) {
     return absl::InvalidArgumentError(
         "schedule hybrid is stale first and sequential later; measure these two");
   }
-  return MakePhases(name, {.costs = {{.forward = 1, .backward = 2}}}).status();
+  return MakePhases(name, {.costs = {kAssumedCost}}).status();
 }
 
 absl::StatusOr<at::Device> DeviceOf(const BenchOptions& options) {

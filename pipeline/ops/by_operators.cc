@@ -5,7 +5,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/conv2d.h>
 #include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/pixel_shuffle.h>
 #include <ATen/ops/replication_pad2d.h>
@@ -13,6 +12,7 @@
 
 #include "pipeline/ops/blend_flow.h"
 #include "pipeline/ops/match.h"
+#include "pipeline/ops/split_operators.h"
 #include "pipeline/ops/warp.h"
 
 namespace millrace::pipeline::by_operators {
@@ -41,7 +41,7 @@ at::Tensor ShiftedProducts(const at::Tensor& first, const at::Tensor& second) {
 
 at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
                     int stride, double slope) {
-  const at::Tensor made = at::conv2d(input, weight, bias, stride, /*padding=*/1);
+  const at::Tensor made = SplitConv2d(input, weight, bias, stride, /*padding=*/1);
   return slope == 1 ? made : at::leaky_relu(made, slope);
 }
 

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "pipeline/ops/by_operators.h"
 #include "pipeline/ops/cpu/kernels.h"
+#include "pipeline/ops/weight_gradients.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 using kernels::kSide;
 using kernels::kTaps;
 using kernels::PaddedCount;
+using torch::autograd::variable_list;
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast;
 
@@ -311,8 +313,8 @@ class Convolution : public torch::autograd::Function<Convolution> {
     return result;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& gradients) {
+  static variable_list backward(torch::autograd::AutogradContext* context,
+                                const variable_list& gradients) {
     const auto saved = context->get_saved_variables();
     const at::Tensor& pixels = saved[0];
     const at::Tensor weight = saved[1].contiguous(kLayout);
@@ -321,8 +323,13 @@ class Convolution : public torch::autograd::Function<Convolution> {
                                         context->saved_data["slope"].toDouble());
     at::Tensor to_input;
     if (context->needs_input_grad(0)) to_input = ToInput(shape, masked.gradients, weight);
-    return {to_input, ToWeight(shape, pixels, masked.gradients, weight), masked.to_bias,
-            at::Tensor()};
+    const auto to_weight = [shape, pixels, gradients = masked.gradients, weight] {
+      return variable_list{ToWeight(shape, pixels, gradients, weight)};
+    };
+    WeightGradients* const later = WeightGradients::LaterFor({saved[1]});
+    if (later == nullptr) return {to_input, to_weight()[0], masked.to_bias, at::Tensor()};
+    later->Leave({saved[1]}, to_weight);
+    return {to_input, at::Tensor(), masked.to_bias, at::Tensor()};
   }
 };
 

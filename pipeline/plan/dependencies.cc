@@ -39,11 +39,12 @@ void PlaceSamples(const std::vector<const Operation*>& operations, std::vector<i
   int next = 0;
   for (const Operation* operation : operations) {
     for (int i = 0; i < operation->count; ++i) {
-      const int in_order = operation->kind == kBackward ? operation->count - 1 - i : i;
+      const bool last_first = operation->kind == kBackward || operation->kind == kWeightGradient;
+      const int in_order = last_first ? operation->count - 1 - i : i;
       places.at(operation->first + in_order) = next++;
     }
   }
-  MILLRACE_CHECK(next == static_cast<int>(places.size()));
+  MILLRACE_CHECK(next == 0 || next == static_cast<int>(places.size()));
 }
 
 }  // namespace
@@ -63,8 +64,11 @@ class Dependencies::Builder {
         case kBackward:
           AddBackward(operation.stage, sample);
           break;
-        case kUpdate:
+        case kWeightGradient:
           Add(kBackward, operation.stage, sample);
+          break;
+        case kUpdate:
+          Add(plan_.LastOfBackward(operation.stage), operation.stage, sample);
           break;
       }
     }
@@ -117,7 +121,7 @@ class Dependencies::Builder {
     }
     AddRoom(stage, sample);
     const StageRules& rules = plan_.rules(stage);
-    Add(kBackward, stage, sample - rules.slots - rules.lead);
+    Add(plan_.LastOfBackward(stage), stage, sample - rules.slots - rules.lead);
   }
 
   void AddBackward(int stage, std::int64_t sample) {
@@ -126,7 +130,7 @@ class Dependencies::Builder {
       if (!plan_.CarriesGradients(channel)) continue;
       if (channel.from == stage) Add(kBackward, channel.to, sample);
       if (channel.to != stage) continue;
-      Raise(kBackward, channel.from,
+      Raise(plan_.LastOfBackward(channel.from), channel.from,
             positions_.Position(kBackward, stage, sample) - channel.gradient_slots);
     }
   }
@@ -153,7 +157,7 @@ Dependencies::Dependencies(const Plan& plan) : samples_per_pattern_(plan.samples
     by_stage.assign(plan.stage_count() + 1, std::vector<int>(samples_per_pattern_, 0));
   }
   for (int sample = 0; sample < samples_per_pattern_; ++sample) places_[0][0][sample] = sample;
-  for (const OperationKind kind : {kForward, kBackward, kUpdate}) {
+  for (const OperationKind kind : {kForward, kBackward, kWeightGradient, kUpdate}) {
     for (int stage = 1; stage <= plan.stage_count(); ++stage) {
       PlaceSamples(InOrder(plan, kind, stage), places_[static_cast<int>(kind)][stage]);
     }

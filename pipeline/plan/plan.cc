@@ -25,12 +25,13 @@ bool Exists(const Plan& plan, const Step& step, std::int64_t samples) {
 }
 
 char Letter(OperationKind kind) {
-  static constexpr char kLetters[kOperationKinds] = {'F', 'B', 'U'};
+  static constexpr char kLetters[kOperationKinds] = {'F', 'B', 'W', 'U'};
   return kLetters[static_cast<int>(kind)];
 }
 
 std::string_view Name(OperationKind kind) {
-  static constexpr std::string_view kNames[kOperationKinds] = {"forward", "backward", "update"};
+  static constexpr std::string_view kNames[kOperationKinds] = {"forward", "backward",
+                                                               "weight gradient", "update"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -18,8 +18,12 @@
 
 namespace millrace::pipeline {
 
-enum class OperationKind { kForward, kBackward, kUpdate };
-inline constexpr int kOperationKinds = 3;
+/// A backward computes the gradients of a stage's inputs and of its weights. If the stage splits
+/// its backward (StageRules), it computes those of the inputs, and a weight gradient those of the
+/// weights, later: B and W of Qi, Wan, Huang and Lin, "Zero bubble pipeline parallelism",
+/// section 2.
+enum class OperationKind { kForward, kBackward, kWeightGradient, kUpdate };
+inline constexpr int kOperationKinds = 4;
 
 /// What a stage keeps of a sample for its backward.
 enum class Keeps {
@@ -47,8 +51,8 @@ struct Operation {
   /// 1 is nearest the camera.
   int stage = 1;
   /// The first sample of the pattern that it covers, and the number of samples. A backward of
-  /// several samples processes them one by one, the last one first. An update applies the sum of
-  /// their gradients.
+  /// several samples, and a weight gradient of several, processes them one by one, the last one
+  /// first. An update applies the sum of their gradients.
   int first = 0;
   int count = 1;
   /// The number of patterns by which it runs behind the newest one.
@@ -77,6 +81,9 @@ struct StageRules {
   int versions = 1;
   /// The last stage always has its own loss.
   GradientFrom gradient = GradientFrom::kNextStage;
+  /// Whether each backward has a weight gradient. That reads no weights. The slot of the
+  /// activations and those of the gradients that arrived are free after it.
+  bool splits_backward = false;
 
   friend bool operator==(const StageRules&, const StageRules&) = default;
 };
@@ -113,6 +120,11 @@ struct Plan {
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages.size()); }
   /// REQUIRES: 1 <= stage <= stage_count().
   [[nodiscard]] const StageRules& rules(int stage) const { return stages.at(stage - 1); }
+  /// The operation that is the last to read what a stage keeps of a sample, and that completes the
+  /// gradients of its weights.
+  [[nodiscard]] OperationKind LastOfBackward(int stage) const {
+    return rules(stage).splits_backward ? OperationKind::kWeightGradient : OperationKind::kBackward;
+  }
   /// Whether gradients travel back through `channel`.
   [[nodiscard]] bool CarriesGradients(const Channel& channel) const {
     return channel.from > 0 && rules(channel.from).gradient == GradientFrom::kNextStage;
@@ -139,10 +151,10 @@ struct Step {
 /// if its stage, or a stage behind it, lacks sample t + lead. Its update does not run either.
 [[nodiscard]] bool Exists(const Plan& plan, const Step& step, std::int64_t samples);
 
-/// 'F', 'B' or 'U'.
+/// 'F', 'B', 'W' or 'U'.
 [[nodiscard]] char Letter(OperationKind kind);
 
-/// "forward", "backward" or "update".
+/// "forward", "backward", "weight gradient" or "update".
 [[nodiscard]] std::string_view Name(OperationKind kind);
 
 /// "F2(17)"; "U1(4..7)".

@@ -61,6 +61,8 @@ absl::Status CheckRules(const Plan& plan) {
   return absl::OkStatus();
 }
 
+bool ReadsWeights(OperationKind kind) { return kind == kForward || kind == kBackward; }
+
 absl::Status CheckOperation(const Plan& plan, const Operation& operation) {
   if (operation.stage < 1 || operation.stage > plan.stage_count()) {
     return Wrong(plan, "an operation names stage ", operation.stage, " of ", plan.stage_count());
@@ -73,6 +75,9 @@ absl::Status CheckOperation(const Plan& plan, const Operation& operation) {
   if (operation.weights.lag < 0) return WrongAt(plan, operation, "has a negative lag");
   if (operation.weights.which == Which::kForward && operation.kind != kBackward) {
     return WrongAt(plan, operation, "is no backward: it cannot read the weights of a forward");
+  }
+  if (operation.weights != WeightsRead{} && !ReadsWeights(operation.kind)) {
+    return WrongAt(plan, operation, "reads no weights: it cannot name their version");
   }
   return absl::OkStatus();
 }
@@ -125,6 +130,15 @@ absl::Status CheckEverySampleOnce(const Plan& plan, int stage, OperationKind kin
                missing - covered.begin(), " of its pattern\n", PatternText(plan));
 }
 
+absl::Status CheckKind(const Plan& plan, int stage, OperationKind kind, const Order& order) {
+  if (kind != kWeightGradient || plan.rules(stage).splits_backward) {
+    return CheckEverySampleOnce(plan, stage, kind, order);
+  }
+  if (order.entries.empty()) return absl::OkStatus();
+  return WrongAt(plan, *order.entries.front().operation,
+                 "is of a stage whose backwards compute the gradients of the weights");
+}
+
 // A stage must finish a kind's operations of one pattern before those of the next.
 absl::Status CheckPatternsInOrder(const Plan& plan, const Order& order) {
   if (order.entries.empty()) return absl::OkStatus();
@@ -149,9 +163,11 @@ absl::Status CheckDevices(const Plan& plan, int stage, const OrdersOfStage& orde
   const auto device = [&](OperationKind kind) {
     return orders[static_cast<int>(kind)].entries.front().device;
   };
-  if (device(kBackward) != device(kUpdate)) {
+  for (const OperationKind kind : {plan.LastOfBackward(stage), kUpdate}) {
+    if (device(kind) == device(kBackward)) continue;
     return Wrong(plan, "stage ", stage, " goes backward on device ", device(kBackward),
-                 " and updates on device ", device(kUpdate), "; gradients stay on one");
+                 " and has its ", std::string(Name(kind)), "s on device ", device(kind),
+                 "; gradients stay on one");
   }
   if (device(kForward) == device(kUpdate)) return absl::OkStatus();
   if (plan.rules(stage).versions > 1) {
@@ -170,11 +186,12 @@ absl::Status CheckDevices(const Plan& plan, int stage, const OrdersOfStage& orde
 }
 
 absl::Status CheckLags(const Plan& plan, const OrdersOfStage& orders) {
+  const std::size_t updates = orders[static_cast<int>(kUpdate)].entries.size();
   for (const Order& order : orders) {
     for (const Order::Entry& entry : order.entries) {
-      if (entry.operation->weights.which != Which::kLag || orders[2].entries.size() == 1) continue;
-      return WrongAt(plan, *entry.operation, "lags by patterns, but its stage updates ",
-                     orders[2].entries.size(), " times a pattern; it must do so once");
+      if (entry.operation->weights.which != Which::kLag || updates == 1) continue;
+      return WrongAt(plan, *entry.operation, "lags by patterns, but its stage updates ", updates,
+                     " times a pattern; it must do so once");
     }
   }
   return absl::OkStatus();
@@ -191,7 +208,7 @@ absl::Status CheckOrders(const Plan& plan) {
     const OrdersOfStage& of_stage = orders[stage - 1];
     for (int kind = 0; kind < kOperationKinds; ++kind) {
       MILLRACE_RETURN_IF_ERROR(
-          CheckEverySampleOnce(plan, stage, static_cast<OperationKind>(kind), of_stage[kind]));
+          CheckKind(plan, stage, static_cast<OperationKind>(kind), of_stage[kind]));
       MILLRACE_RETURN_IF_ERROR(CheckPatternsInOrder(plan, of_stage[kind]));
     }
     MILLRACE_RETURN_IF_ERROR(CheckDevices(plan, stage, of_stage));
@@ -200,9 +217,21 @@ absl::Status CheckOrders(const Plan& plan) {
   return absl::OkStatus();
 }
 
-// One stage writes a ring in its order; the other stage must read it in the same order.
-absl::Status CheckChannelOrders(const Plan& plan) {
+// One stage writes a ring in its order; the other stage must read it in the same order. A weight
+// gradient frees what its backward has read.
+absl::Status CheckSampleOrders(const Plan& plan) {
   const Dependencies dependencies(plan);
+  for (int stage = 1; stage <= plan.stage_count(); ++stage) {
+    for (int sample = 0; sample < plan.samples_per_pattern; ++sample) {
+      if (dependencies.Position(plan.LastOfBackward(stage), stage, sample) ==
+          dependencies.Position(kBackward, stage, sample)) {
+        continue;
+      }
+      return Wrong(plan, "stage ", stage,
+                   " has its backwards and its weight gradients in different orders\n",
+                   PatternText(plan));
+    }
+  }
   for (const Channel& channel : plan.channels) {
     for (int sample = 0; sample < plan.samples_per_pattern; ++sample) {
       const auto differ = [&](OperationKind kind) {
@@ -220,8 +249,8 @@ absl::Status CheckChannelOrders(const Plan& plan) {
 }
 
 absl::Status CheckNoStandstill(const Plan& plan) {
-  const std::vector<StageCost> costs(plan.stage_count(),
-                                     {.forward = 1, .backward = 2, .update = 1});
+  const std::vector<StageCost> costs(
+      plan.stage_count(), {.forward = 1, .backward = 2, .update = 1, .weight_gradient = 1});
   const int samples = plan.samples_per_pattern * (4 * (MaxShift(plan) + 2));
   const absl::StatusOr<Timeline> timeline =
       Simulate(plan, {.costs = costs, .arrivals = std::vector<double>(samples, 0.0)});
@@ -251,7 +280,7 @@ absl::StatusOr<std::vector<StageFigures>> CheckPlan(const Plan& plan) {
   MILLRACE_RETURN_IF_ERROR(CheckChannels(plan));
   MILLRACE_RETURN_IF_ERROR(CheckRules(plan));
   MILLRACE_RETURN_IF_ERROR(CheckOrders(plan));
-  MILLRACE_RETURN_IF_ERROR(CheckChannelOrders(plan));
+  MILLRACE_RETURN_IF_ERROR(CheckSampleOrders(plan));
   std::vector<StageFigures> figures;
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
     figures.push_back(WalkStage(plan, stage));

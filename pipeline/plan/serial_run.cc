@@ -31,7 +31,8 @@ class SerialRun {
   [[nodiscard]] bool CanRun(const Step& step) const {
     for (std::int64_t sample = step.first; sample <= step.last; ++sample) {
       if (!CanRun(step.kind, step.stage, sample)) return false;
-      if (step.kind != kUpdate && !VersionIsMade(step.kind, step.stage, sample)) return false;
+      const bool reads = step.kind == kForward || step.kind == kBackward;
+      if (reads && !VersionIsMade(step.kind, step.stage, sample)) return false;
     }
     return true;
   }
@@ -44,7 +45,8 @@ class SerialRun {
 
  private:
   [[nodiscard]] bool CanRun(OperationKind kind, int stage, std::int64_t sample) const {
-    if (kind == kUpdate) return Done(kBackward, stage, sample);
+    if (kind == kWeightGradient) return Done(kBackward, stage, sample);
+    if (kind == kUpdate) return Done(plan_.LastOfBackward(stage), stage, sample);
     if (kind == kBackward && !Done(kForward, stage, sample + plan_.rules(stage).lead)) return false;
     return std::all_of(plan_.channels.begin(), plan_.channels.end(), [&](const Channel& channel) {
       if (kind == kBackward && !plan_.CarriesGradients(channel)) return true;

@@ -127,7 +127,7 @@ class Simulation {
   }
 
   void Start(Cursor& cursor, const Step& step, double start) {
-    double cost = CostOf(cursor.at.operation(), options_.costs[step.stage - 1]);
+    double cost = CostOf(plan_, cursor.at.operation(), options_.costs[step.stage - 1]);
     if (options_.vary) cost = options_.vary(step, cost);
     cursor.free_at = start + cost;
     Finish(step, {start, cursor.free_at});

@@ -13,20 +13,32 @@ struct StageCost {
   /// The copy of its output to the next stage's device, or of a gradient of that size back. Devices
   /// compute at the same time.
   double copy = 0;
+  /// The part of `backward` that a stage can do later, in a weight gradient.
+  double weight_gradient = 0;
 
+  /// A backward's time where the weight gradient comes later.
+  [[nodiscard]] double input_gradient() const { return backward - weight_gradient; }
   [[nodiscard]] double total() const { return forward + backward + update; }
 };
 
-/// The cost of `operation` in a stage of cost `cost`. A backward or forward counts for each sample
-/// that it covers, with the forwards that run again. An update counts once.
-[[nodiscard]] inline double CostOf(const Operation& operation, const StageCost& cost) {
+/// The cost of a stage or layer that is not measured. A backward takes as long as two forwards,
+/// half of it for the weights.
+inline constexpr StageCost kAssumedCost = {.forward = 1, .backward = 2, .weight_gradient = 1};
+
+/// The cost of `operation` of `plan` in a stage of cost `cost`. It counts for each sample that the
+/// operation covers, with the forwards that run again. An update counts once.
+[[nodiscard]] inline double CostOf(const Plan& plan, const Operation& operation,
+                                   const StageCost& cost) {
   switch (operation.kind) {
     case OperationKind::kForward:
       return cost.forward * operation.count;
     case OperationKind::kBackward: {
       const double again = operation.keeps == Keeps::kInputs ? cost.forward : 0;
-      return (again + cost.backward) * operation.count;
+      const bool splits = plan.rules(operation.stage).splits_backward;
+      return (again + (splits ? cost.input_gradient() : cost.backward)) * operation.count;
     }
+    case OperationKind::kWeightGradient:
+      return cost.weight_gradient * operation.count;
     case OperationKind::kUpdate:
       return cost.update;
   }

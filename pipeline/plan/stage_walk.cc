@@ -14,7 +14,7 @@ using enum OperationKind;
 
 class StageWalk {
  public:
-  StageWalk(const Plan& plan, int stage) : rules_(plan.rules(stage)) {}
+  StageWalk(const Plan& plan, int stage) : plan_(plan), rules_(plan.rules(stage)) {}
 
   void Visit(const PlanCursor& at) {
     const Operation& operation = at.operation();
@@ -27,6 +27,7 @@ class StageWalk {
       const std::int64_t version = VersionOf(operation, sample, at.pattern());
       if (operation.kind == kForward) Forward(sample, version);
       if (operation.kind == kBackward) Backward(operation, sample, version);
+      if (operation.kind == plan_.LastOfBackward(step.stage)) alive_.erase(sample + rules_.lead);
     }
   }
 
@@ -65,7 +66,6 @@ class StageWalk {
     if (operation.keeps == Keeps::kActivations && made_by_.contains(activations)) {
       Raise(figures_.weight_gap, version - made_by_[activations]);
     }
-    alive_.erase(activations);
   }
 
   void Update(const Step& step) {
@@ -79,6 +79,7 @@ class StageWalk {
     figure = std::max(figure, static_cast<int>(value));
   }
 
+  const Plan& plan_;
   const StageRules& rules_;
   StageFigures figures_;
   std::int64_t updates_ = 0;

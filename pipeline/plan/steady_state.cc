@@ -179,7 +179,7 @@ class EventGraph {
 
   [[nodiscard]] double CostAt(std::size_t device, std::size_t place) const {
     const Operation& operation = plan_.devices[device][place];
-    return CostOf(operation, costs_[operation.stage - 1]);
+    return CostOf(plan_, operation, costs_[operation.stage - 1]);
   }
 
   struct LinkUse {

@@ -44,7 +44,7 @@ void CostWatch::Record(const Step& step, nanoseconds took) {
 std::optional<std::vector<StageCost>> CostWatch::Measured() const {
   std::vector<StageCost> measured = planned_;
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    const auto& [forwards, backwards, updates] = times_[i];
+    const auto& [forwards, backwards, weight_gradients, updates] = times_[i];
     StageCost& cost = measured[i];
     const std::optional<double> forward = forwards.MedianMs();
     if (!forward) return std::nullopt;
@@ -54,7 +54,16 @@ std::optional<std::vector<StageCost>> CostWatch::Measured() const {
       const std::optional<double> median = lately ? times.MedianMs() : std::nullopt;
       value = median.value_or(value * moved);
     };
-    fill(backwards, cost.backward);
+    if (weight_gradients.any()) {
+      double inputs = cost.input_gradient();
+      fill(backwards, inputs);
+      fill(weight_gradients, cost.weight_gradient);
+      cost.backward = inputs + cost.weight_gradient;
+    } else {
+      const double planned = cost.backward;
+      fill(backwards, cost.backward);
+      if (planned > 0) cost.weight_gradient *= cost.backward / planned;
+    }
     fill(updates, cost.update);
     cost.forward = *forward;
   }

@@ -61,7 +61,8 @@ class CostWatch {
 
   /// The costs of the stages, once every stage has gone forward often enough. A kind of operation
   /// may not have run lately, because learning is reduced to keep the rate. Its cost is then
-  /// assumed to have moved as the stage's forwards have.
+  /// assumed to have moved as the stage's forwards have. If the stage splits no backward, the part
+  /// for the weights is assumed to have moved as the whole.
   [[nodiscard]] std::optional<std::vector<StageCost>> Measured() const;
 
   /// Measured(), if it has moved from the plan by more than the share and `now` is not before
@@ -75,6 +76,7 @@ class CostWatch {
     void Add(std::int64_t sample, nanoseconds took);
     void Forget();
     [[nodiscard]] std::optional<double> MedianMs() const;
+    [[nodiscard]] bool any() const { return count_ > 0; }
     [[nodiscard]] std::int64_t newest_sample() const { return newest_sample_; }
 
    private:

@@ -148,6 +148,7 @@ std::vector<StageCost> StageCosts(const std::vector<StageCost>& layers, const Cu
     if (stage < cuts.size() && i == cuts[stage]) ++stage;
     costs[stage].forward += layers[i].forward;
     costs[stage].backward += layers[i].backward;
+    costs[stage].weight_gradient += layers[i].weight_gradient;
     costs[stage].update += layers[i].update;
     costs[stage].copy = layers[i].copy;  // The copy of its last layer.
   }

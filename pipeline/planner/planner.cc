@@ -111,6 +111,10 @@ class Planner {
   }
 
   using MakeOne = std::function<absl::StatusOr<Plan>(ScheduleRequest&)>;
+  struct Kind {
+    MakeOne make;
+    MakeOne make_split = nullptr;  // With split backwards: for less staleness.
+  };
 
   // Of the plans with `stages` stages that do not fit, the first needs the least memory. Keeps its
   // error.
@@ -126,36 +130,52 @@ class Planner {
     }
     MILLRACE_RETURN_IF_ERROR(cuts.status());
     if (TooSlow(partition, *cuts, effort)) return absl::OkStatus();
+    const bool splits = std::ranges::any_of(
+        partition.layers, [](const LayerProfile& layer) { return layer.cost.weight_gradient > 0; });
     bool first = true;
-    for (const MakeOne& make : ManyKinds()) {
-      absl::StatusOr<std::optional<PlannedPipeline>> candidate =
-          Fitting(partition, *cuts, effort, make);
-      if (absl::IsResourceExhausted(candidate.status())) {
-        if (first) does_not_fit_ = candidate.status();
-      } else {
-        MILLRACE_RETURN_IF_ERROR(candidate.status());
-        if (*candidate) candidates.push_back(**std::move(candidate));
+    for (const Kind& kind : ManyKinds()) {
+      MILLRACE_ASSIGN_OR_RETURN(std::optional<PlannedPipeline> whole,
+                                IfItFits(partition, *cuts, effort, kind.make, first));
+      std::optional<PlannedPipeline> split;
+      if (whole && splits && kind.make_split) {
+        MILLRACE_ASSIGN_OR_RETURN(split,
+                                  IfItFits(partition, *cuts, effort, kind.make_split, false));
       }
+      if (split && split->staleness < whole->staleness) candidates.push_back(*std::move(split));
+      if (whole) candidates.push_back(*std::move(whole));
       first = false;
     }
     return absl::OkStatus();
   }
 
+  // As Fitting(), but nullopt if no cuts fit. Then keeps the error, if `keeps_why`.
+  absl::StatusOr<std::optional<PlannedPipeline>> IfItFits(const PartitionRequest& partition,
+                                                          const Cuts& cuts, const Effort& effort,
+                                                          const MakeOne& make, bool keeps_why) {
+    absl::StatusOr<std::optional<PlannedPipeline>> found = Fitting(partition, cuts, effort, make);
+    if (!absl::IsResourceExhausted(found.status())) return found;
+    if (keeps_why) does_not_fit_ = found.status();
+    return std::nullopt;
+  }
+
   // From the kind that holds least to the kind that holds most.
-  [[nodiscard]] std::vector<MakeOne> ManyKinds() const {
-    std::vector<MakeOne> kinds;
+  [[nodiscard]] std::vector<Kind> ManyKinds() const {
+    std::vector<Kind> kinds;
     for (double share : kShares) {
-      kinds.emplace_back([this, share](ScheduleRequest& schedule) {
-        schedule.period = std::max(share * request_.interval, MinPeriod(schedule.costs));
-        return MakePlan("one_f_one_b_star", schedule);
-      });
+      const auto make = [this, share](std::string_view name) {
+        return [this, share, name](ScheduleRequest& schedule) {
+          schedule.period = std::max(share * request_.interval, MinPeriod(schedule.costs));
+          return MakePlan(name, schedule);
+        };
+      };
+      kinds.push_back({make("one_f_one_b_star"), make("one_f_one_b_one_w")});
     }
     for (double share : {0.0, 0.5, 1.0}) {
-      kinds.emplace_back([share](ScheduleRequest& schedule) -> absl::StatusOr<Plan> {
+      kinds.push_back({[share](ScheduleRequest& schedule) -> absl::StatusOr<Plan> {
         schedule.period = kEachStageAGroup;
         MILLRACE_ASSIGN_OR_RETURN(Plan full, MakePlan("one_f_one_b_star", schedule));
         return Stretched(std::move(full), share);
-      });
+      }});
     }
     return kinds;
   }
@@ -201,7 +221,7 @@ class Planner {
                          .period = std::max(schedule.period, 0.0),
                          .effort = effort};
     for (const StageFigures& stage : figures) {
-      made.staleness = std::max(made.staleness, stage.staleness);
+      made.staleness = std::max(made.staleness, stage.staleness + stage.gradient_age);
     }
     return made;
   }
@@ -241,6 +261,7 @@ bool KeepsDelay(double tail, double shortest) {
 StageCost AtEffort(StageCost cost, const Effort& effort) {
   const double share = effort.update_every > 0 ? 1.0 / effort.update_every : 0;
   cost.backward *= share;
+  cost.weight_gradient *= share;
   cost.update *= share;
   return cost;
 }

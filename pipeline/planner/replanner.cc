@@ -80,7 +80,10 @@ std::vector<LayerProfile> Scaled(std::vector<LayerProfile> layers, const Cuts& c
     const int stage = StageOfLayer(cuts, i) - 1;
     StageCost& cost = layers[i].cost;
     cost.forward *= Ratio(planned[stage].forward, measured[stage].forward);
-    cost.backward *= Ratio(planned[stage].backward, measured[stage].backward);
+    const double inputs = cost.input_gradient() *
+                          Ratio(planned[stage].input_gradient(), measured[stage].input_gradient());
+    cost.weight_gradient *= Ratio(planned[stage].weight_gradient, measured[stage].weight_gradient);
+    cost.backward = inputs + cost.weight_gradient;
     cost.update *= Ratio(planned[stage].update, measured[stage].update);
   }
   return layers;

@@ -86,7 +86,7 @@ absl::StatusOr<double> HeldByStages(const Layers& layers, const Use& use) {
   MILLRACE_RETURN_IF_ERROR(CheckCuts(cuts, count));
   ScheduleRequest request = use.request;
   request.shape = {.stages = static_cast<int>(cuts.size()) + 1, .skips = {}};
-  request.costs.assign(cuts.size() + 1, {.forward = 1, .backward = 2, .update = 0});
+  request.costs.assign(cuts.size() + 1, kAssumedCost);
   request.period = 0;
   MILLRACE_ASSIGN_OR_RETURN(const Phases phases, MakePhases(use.schedule, request));
   double max = 0;

@@ -36,7 +36,7 @@ bool Holds(LearnerPart part, const std::function<absl::Status()>& look, Problems
 
 // Assumes equal costs of all layers: the best cuts would need measurements.
 absl::StatusOr<Cuts> AnyCuts(int layers, int stages) {
-  return BestCuts(std::vector<StageCost>(layers, {.forward = 1, .backward = 2}), stages);
+  return BestCuts(std::vector<StageCost>(layers, kAssumedCost), stages);
 }
 
 // Ignores the period, because it depends on measured costs.
@@ -57,7 +57,7 @@ void TryCut(const LearnerOptions& options, const LayerChain& chain, Problems& pr
   }
   ScheduleRequest request = options.request;
   request.shape = ShapeOf(chain, cuts);
-  request.costs.assign(cuts.size() + 1, {.forward = 1, .backward = 2, .update = 0});
+  request.costs.assign(cuts.size() + 1, kAssumedCost);
   request.period = 0;
   Holds(
       LearnerPart::kSchedule, [&] { return MakePhases(options.schedule, request).status(); },

@@ -32,13 +32,18 @@ Plan OneDeviceAStage(std::string schedule, const PipelineShape& shape,
   for (int stage = 1; stage <= shape.stages; ++stage) {
     const StageTiming& timing = timings[stage - 1];
     plan.stages.push_back(timing.rules);
-    plan.devices.push_back({{.kind = kForward, .stage = stage, .shift = timing.forward_shift},
-                            {.kind = kBackward,
-                             .stage = stage,
-                             .shift = timing.backward_shift,
-                             .keeps = timing.keeps,
-                             .weights = timing.backward_weights},
-                            {.kind = kUpdate, .stage = stage, .shift = timing.backward_shift}});
+    const bool splits = timing.rules.splits_backward;
+    const int shift = splits ? timing.weight_gradient_shift : timing.backward_shift;
+    std::vector<Operation>& order = plan.devices.emplace_back();
+    order.push_back({.kind = kForward, .stage = stage, .shift = timing.forward_shift});
+    if (splits) order.push_back({.kind = kWeightGradient, .stage = stage, .shift = shift});
+    order.push_back({.kind = kUpdate, .stage = stage, .shift = shift});
+    const auto behind = shift > timing.backward_shift ? order.end() : order.begin() + 1;
+    order.insert(behind, {.kind = kBackward,
+                          .stage = stage,
+                          .shift = timing.backward_shift,
+                          .keeps = timing.keeps,
+                          .weights = timing.backward_weights});
   }
   return plan;
 }
@@ -57,6 +62,23 @@ std::vector<Operation> OrderBySlots(std::vector<Slotted> operations, int slots) 
     order.push_back(slotted.operation);
   }
   return order;
+}
+
+void SplitBackwards(Plan& plan) {
+  for (StageRules& rules : plan.stages) rules.splits_backward = true;
+  for (std::vector<Operation>& order : plan.devices) {
+    std::vector<Operation> split;
+    for (const Operation& operation : order) {
+      split.push_back(operation);
+      if (operation.kind != kBackward) continue;
+      split.push_back({.kind = kWeightGradient,
+                       .stage = operation.stage,
+                       .first = operation.first,
+                       .count = operation.count,
+                       .shift = operation.shift});
+    }
+    order = std::move(split);
+  }
 }
 
 void SizeStages(Plan& plan) {

@@ -20,9 +20,13 @@ struct StageTiming {
   StageRules rules = {};
   Keeps keeps = Keeps::kActivations;
   WeightsRead backward_weights = {};
+  /// If the rules split the backward: of the weight gradient and the update. If it is greater than
+  /// the backward's, they come before the backward of a later sample.
+  int weight_gradient_shift = 0;
 };
 
-/// A plan in which each stage has its own device and runs F, B, U in every period.
+/// A plan in which each stage has its own device and runs F, B, U in every period,
+/// or F, B, W, U, or F, W, U, B.
 [[nodiscard]] Plan OneDeviceAStage(std::string schedule, const PipelineShape& shape,
                                    const std::vector<StageTiming>& timings);
 
@@ -36,6 +40,9 @@ struct Slotted {
 /// its slot modulo `slots`; its shift is the number of patterns before. Operations of one slot keep
 /// the given order.
 [[nodiscard]] std::vector<Operation> OrderBySlots(std::vector<Slotted> operations, int slots);
+
+/// Splits every backward: its weight gradient comes right behind it.
+void SplitBackwards(Plan& plan);
 
 /// Gives every stage the number of slots and versions that its order needs.
 void SizeStages(Plan& plan);

@@ -8,6 +8,8 @@
 MILLRACE_SCHEDULE(sequential, Sequential, "one sample at a time: plain online learning")
 MILLRACE_SCHEDULE(one_f_one_b_star, OneFOneBStar,
                   "as few samples in flight as a period allows (Beaumont et al., Algorithm 1)")
+MILLRACE_SCHEDULE(one_f_one_b_one_w, OneFOneBOneW,
+                  "1F1B*, each backward split: less staleness where a period has room")
 MILLRACE_SCHEDULE(partime, Partime,
                   "every stage works on its neighbours' newest products (PARTIME)")
 MILLRACE_SCHEDULE(recompute, Recomputing,

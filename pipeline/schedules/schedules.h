@@ -42,9 +42,9 @@ struct ScheduleRequest {
   PipelineShape shape = {};
   /// Costs of stages 1 to D, in one unit of time.
   std::vector<StageCost> costs = {};
-  /// one_f_one_b_star: the T that its groups must fit into, or kEachStageAGroup. interleaved: the
-  /// period to place operations in. A value below the shortest possible period means that shortest
-  /// one.
+  /// one_f_one_b_star: the T that its groups must fit into, or kEachStageAGroup. one_f_one_b_one_w,
+  /// interleaved: the period to place operations in. A value below the shortest possible period
+  /// means that shortest one.
   double period = 0;
   /// k: gpipe's and timeprest's micro-batches, pipedream_2bw's samples for each update,
   /// k_periodic's samples for each pattern. 0: the schedule's own choice.

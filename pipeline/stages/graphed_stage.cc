@@ -215,6 +215,7 @@ void GraphedStage::CaptureBackward(Slot& slot, const SampleOperation& operation)
   Tensors roots;
   for (const StaticInput& root : slot.roots) roots.push_back(root.memory());
   slot.backward = Capture(PoolOfBackward(operation.slot), [&] {
+    const WeightGradients::Scope scope(options_.splits_backward ? &slot.left : nullptr);
     if (slot.keeps_graph) {
       slot.gradients = options_.work.Backward(slot.activations, roots, /*keep_graph=*/true);
       return;
@@ -224,6 +225,7 @@ void GraphedStage::CaptureBackward(Slot& slot, const SampleOperation& operation)
     options_.work.RepeatForward(again, operation.sample);
     slot.gradients = options_.work.Backward(again, roots, /*keep_graph=*/false);
   });
+  if (slot.backward == nullptr) slot.left = {};
 }
 
 const Tensors* GraphedStage::Backward(Slot& slot, const SampleOperation& operation,
@@ -245,6 +247,19 @@ const Tensors* GraphedStage::Backward(Slot& slot, const SampleOperation& operati
   if (slot.backward == nullptr) return nullptr;
   slot.backward->Launch();
   return &slot.gradients;
+}
+
+// The warm-up has made the parameters' gradients, so the graph adds to them in place. If the
+// capture fails, the slot's memory still holds what the backward left.
+void GraphedStage::WeightGradient(Slot& slot, std::int64_t number) {
+  if (slot.weight_gradient == nullptr && !stays_eager_) {
+    slot.weight_gradient = Capture(PoolOfBackward(number), [&] { slot.left.AddToParameters(); });
+  }
+  if (slot.weight_gradient == nullptr) {
+    slot.left.AddToParameters();
+  } else {
+    slot.weight_gradient->Launch();
+  }
 }
 
 void GraphedStage::Update() {

@@ -26,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "pipeline/device/device_graphs.h"
+#include "pipeline/ops/weight_gradients.h"
 #include "pipeline/optim/optimizer.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/stages/stage_work.h"
@@ -92,6 +93,9 @@ class GraphedStage {
     std::vector<StaticInput> roots;
     Tensors gradients;
     std::unique_ptr<DeviceGraph> backward;
+    // Of a split backward: what its graph leaves, in the slot's memory.
+    WeightGradients left;
+    std::unique_ptr<DeviceGraph> weight_gradient;
   };
   /// At least this number of samples go forward, and backward, before the capture.
   static constexpr int kWarmUps = 3;
@@ -103,6 +107,7 @@ class GraphedStage {
     StageWork& work;
     Optimizer& optimizer;
     WeightVersions& versions;
+    bool splits_backward = false;
   };
 
   /// The memory of the graphs.
@@ -124,6 +129,8 @@ class GraphedStage {
   /// sample must run eagerly.
   [[nodiscard]] const Tensors* Backward(Slot& slot, const SampleOperation& operation,
                                         const IncomingTensors& gradients);
+  /// Launches the weight gradient of the backward that was launched in the slot.
+  void WeightGradient(Slot& slot, std::int64_t number);
   /// Fills the newest version and runs the optimizer's step.
   void Update();
 

@@ -72,7 +72,7 @@ absl::StatusOr<Phases> PlanStages(const FirstInput& first, const std::string& sc
     request.costs = StageCosts(CostsOf(costs.layers), first.cuts);
     for (StageCost& cost : request.costs) cost.copy = 0;  // Threads pass tensors without a copy.
   } else {
-    request.costs.assign(request.shape.stages, {.forward = 1, .backward = 2, .update = 0});
+    request.costs.assign(request.shape.stages, kAssumedCost);
   }
   return MakePhases(schedule, request);
 }

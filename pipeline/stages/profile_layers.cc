@@ -22,6 +22,7 @@
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/nn/kept_model.h"
 #include "pipeline/plan/serial_run.h"
+#include "pipeline/schedules/building_blocks.h"
 #include "pipeline/stages/staged_network.h"
 
 namespace millrace::pipeline {
@@ -56,10 +57,12 @@ Cuts AllCuts(const LayerChain& chain) {
   return cuts;
 }
 
+// With split backwards, to measure their parts.
 Plan OneByOne(PipelineShape shape) {
   std::vector<StageCost> costs(shape.stages);
   auto plan = MakePlan("sequential", {.shape = std::move(shape), .costs = std::move(costs)});
   MILLRACE_CHECK(plan.ok());
+  SplitBackwards(*plan);
   return *std::move(plan);
 }
 
@@ -192,9 +195,12 @@ class Profiling {
     };
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const int layer = static_cast<int>(i);
+      const double of_inputs = median(TimesOf(layer, OperationKind::kBackward));
+      const double of_weights = median(TimesOf(layer, OperationKind::kWeightGradient));
       layers[i].cost = {.forward = median(TimesOf(layer, OperationKind::kForward)),
-                        .backward = median(TimesOf(layer, OperationKind::kBackward)),
-                        .update = median(TimesOf(layer, OperationKind::kUpdate))};
+                        .backward = of_inputs + of_weights,
+                        .update = median(TimesOf(layer, OperationKind::kUpdate)),
+                        .weight_gradient = of_weights};
     }
     if (timed_samples() < 2) return std::nullopt;
     return weights > 0 ? std::sqrt(variances / weights) : 0;
@@ -223,7 +229,7 @@ class Profiling {
   const at::Device device_;
   const Plan plan_;
   StagedNetwork network_;
-  std::vector<std::array<Times, 3>> times_;
+  std::vector<std::array<Times, kOperationKinds>> times_;
   // Run once per sample, between the layers, so that it is slowed down like them.
   Yardstick yardstick_;
   Times yardstick_ms_;

@@ -31,7 +31,8 @@ struct ProfileOptions {
 /// LibTorch's threads. The last layer's costs include `objective`, which makes a scalar of the
 /// network's output. For each layer:
 ///
-///  * the median time of forward, backward and update in milliseconds. It is the time on an idle
+///  * the median time of forward, backward, its weight gradient and update in milliseconds. It is
+///  the time on an idle
 ///    device, even if the device is busy now (device_time.h, core_speed.h);
 ///  * `output_bytes`: its output and the skips that cross the cut behind it;
 ///  * `activation_bytes`: its inputs, its outputs, and all other memory that its forward allocates

@@ -29,6 +29,7 @@ StageRunner::StageRunner(int number, const Parts& parts, RunningPlan& running_pl
                                               : running_plan.plan.rules(number).versions),
       only_updates_write_(parts.device.is_cpu() && versions_.held() == 1 &&
                           parts.stage.buffers().empty()),
+      splits_backward_(running_plan.plan.rules(number).splits_backward),
       slots_(SlotCount(running_plan.plan)),
       contexts_(running_plan.plan.rules(number).slots) {
   Connect(parts.cuts);
@@ -55,12 +56,14 @@ void StageRunner::CaptureIfPossible() {
   } else if (auto pools = GraphedStage::NewPools(parts_.device, running_plan_.plan); !pools.ok()) {
     why_not_captured_ = std::string(pools.status().message());
   } else {
-    graphs_ = std::make_unique<GraphedStage>(GraphedStage::Options{.device = parts_.device,
-                                                                   .slots = slots_,
-                                                                   .work = work_,
-                                                                   .optimizer = parts_.optimizer,
-                                                                   .versions = versions_},
-                                             *std::move(pools));
+    graphs_ =
+        std::make_unique<GraphedStage>(GraphedStage::Options{.device = parts_.device,
+                                                             .slots = slots_,
+                                                             .work = work_,
+                                                             .optimizer = parts_.optimizer,
+                                                             .versions = versions_,
+                                                             .splits_backward = splits_backward_},
+                                       *std::move(pools));
   }
 }
 
@@ -173,27 +176,53 @@ bool StageRunner::Backward(const Step& step) {
   if (!only_updates_write_) lock.emplace(parts_.parameter_lock, parts_.device);
   bool worked = true;
   for (std::int64_t sample = step.last; sample >= step.first; --sample) {
-    const std::int64_t used = sample + running_plan_.plan.rules(number_).lead;
-    ForwardContext& context = contexts_.Read(used);
-    const EndGradients ends = GradientsOf(sample, context);
-    const std::int64_t version = running_plan_.reads.Version(
-        OperationKind::kBackward, number_, sample, versions_.newest(), context.version);
-    std::optional<InputGradients> gradients = LaunchBackward(
-        context, {.slot = used % slots_, .sample = InStream(used), .version = version}, ends);
-    if (ends.valid && !gradients) {
-      const WeightVersions::Use use(versions_, version);
-      if (running_plan_.reads.keeps(number_, sample) == Keeps::kInputs) {
-        const StageBuffers::Unmoved unmoved(work_.buffers());
-        Activations repeated{.inputs = context.activations().inputs,
-                             .camera = context.activations().camera};
-        work_.RepeatForward(repeated, InStream(used));
-        gradients = RunBackward(repeated, ends, /*keep_graph=*/false);
-      } else {
-        gradients = RunBackward(context.activations(), ends, context.slot != nullptr);
-      }
+    ForwardContext& context = contexts_.Read(sample + running_plan_.plan.rules(number_).lead);
+    context.worked = EndBackward(sample, BackwardOf(sample, context));
+    worked = context.worked && worked;
+    // The backward has consumed the graph.
+    if (splits_backward_) {
+      context.own = {};
+    } else {
+      context = {};
     }
-    worked = EndBackward(sample, std::move(gradients)) && worked;
-    context = {};  // The backward has consumed the graph.
+  }
+  return worked;
+}
+
+std::optional<StageRunner::InputGradients> StageRunner::BackwardOf(std::int64_t sample,
+                                                                   ForwardContext& context) {
+  const std::int64_t used = sample + running_plan_.plan.rules(number_).lead;
+  const EndGradients ends = GradientsOf(sample, context);
+  const std::int64_t version = running_plan_.reads.Version(
+      OperationKind::kBackward, number_, sample, versions_.newest(), context.version);
+  std::optional<InputGradients> gradients = LaunchBackward(
+      context, {.slot = used % slots_, .sample = InStream(used), .version = version}, ends);
+  context.was_launched = gradients.has_value();
+  if (!ends.valid || gradients) return gradients;
+  const WeightVersions::Use use(versions_, version);
+  const WeightGradients::Scope scope(splits_backward_ ? &context.left : nullptr);
+  if (running_plan_.reads.keeps(number_, sample) == Keeps::kActivations) {
+    return RunBackward(context.activations(), ends, context.slot != nullptr);
+  }
+  const StageBuffers::Unmoved unmoved(work_.buffers());
+  Activations repeated{.inputs = context.activations().inputs,
+                       .camera = context.activations().camera};
+  work_.RepeatForward(repeated, InStream(used));
+  return RunBackward(repeated, ends, /*keep_graph=*/false);
+}
+
+bool StageRunner::WeightGradient(const Step& step) {
+  bool worked = true;
+  for (std::int64_t sample = step.last; sample >= step.first; --sample) {
+    ForwardContext& context = contexts_.Read(sample + running_plan_.plan.rules(number_).lead);
+    if (context.was_launched) {
+      graphs_->WeightGradient(*context.slot,
+                              (sample + running_plan_.plan.rules(number_).lead) % slots_);
+    } else {
+      context.left.AddToParameters();
+    }
+    worked = context.worked && worked;
+    context = {};
   }
   return worked;
 }

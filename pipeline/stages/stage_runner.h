@@ -12,6 +12,7 @@
 
 #include "pipeline/engine/slot_ring.h"
 #include "pipeline/nn/stage.h"
+#include "pipeline/ops/weight_gradients.h"
 #include "pipeline/optim/optimizer.h"
 #include "pipeline/plan/cuts.h"
 #include "pipeline/plan/dependencies.h"
@@ -72,6 +73,9 @@ class StageRunner {
   /// Runs the backwards of the step's samples, from the last to the first. Returns false if one of
   /// them had no valid gradient.
   bool Backward(const Step& step);
+  /// Adds the gradients of the weights that split backwards have left, from the last sample to the
+  /// first. Returns false if one of them had no valid gradient.
+  bool WeightGradient(const Step& step);
   /// Returns false without a valid gradient to apply.
   bool Update();
 
@@ -83,7 +87,7 @@ class StageRunner {
   void DropGradients();
 
  private:
-  // A sample's forward, until its backward.
+  // A sample's forward, until its backward has ended.
   struct ForwardContext {
     Activations own;
     GraphedStage::Slot* slot = nullptr;  // If set, it holds the activations instead of `own`.
@@ -91,6 +95,10 @@ class StageRunner {
     bool learns = true;                  // Loss::OnPredicted().
     bool keeps_graph = true;
     std::int64_t version = 0;  // Of the weights that the forward read.
+    // After a split backward.
+    WeightGradients left = {};
+    bool was_launched = false;  // As a graph of the slot; then the slot has what is left.
+    bool worked = false;
 
     [[nodiscard]] Activations& activations() { return slot != nullptr ? slot->activations : own; }
   };
@@ -125,6 +133,9 @@ class StageRunner {
   void Send(std::int64_t sample, const Tensors& outputs, bool stable_address);
 
   [[nodiscard]] EndGradients GradientsOf(std::int64_t sample, const ForwardContext& context) const;
+  // nullopt: the sample has no valid gradient.
+  [[nodiscard]] std::optional<InputGradients> BackwardOf(std::int64_t sample,
+                                                         ForwardContext& context);
   // nullopt: the backward must run eagerly.
   [[nodiscard]] std::optional<InputGradients> LaunchBackward(const ForwardContext& context,
                                                              const SampleOperation& operation,
@@ -149,6 +160,7 @@ class StageRunner {
   WeightVersions versions_;
   // Forwards and backwards then need no lock. With one version, the plan may run them concurrently.
   const bool only_updates_write_;
+  const bool splits_backward_;
   const int slots_;
   std::string why_not_captured_;          // A reason in the plan or the network.
   std::unique_ptr<GraphedStage> graphs_;  // Null if why_not_captured_ has a reason.

@@ -97,6 +97,8 @@ bool StagedNetwork::Run(const Step& step) {
         return true;
       case OperationKind::kBackward:
         return runner.Backward(step);
+      case OperationKind::kWeightGradient:
+        return runner.WeightGradient(step);
       case OperationKind::kUpdate:
         return Update(runner, step);
     }

@@ -46,8 +46,17 @@ absl::StatusOr<std::vector<TimelineEvent>> PlannedPart(const Plan& plan,
 }
 
 double& CostOfKind(StageCost& cost, OperationKind kind) {
-  if (kind == kForward) return cost.forward;
-  return kind == kBackward ? cost.backward : cost.update;
+  switch (kind) {
+    case kForward:
+      return cost.forward;
+    case kBackward:
+      return cost.backward;
+    case kWeightGradient:
+      return cost.weight_gradient;
+    case kUpdate:
+      break;
+  }
+  return cost.update;
 }
 
 // The time of one sample in `event`, without the forward that a backward may run again.
@@ -66,7 +75,7 @@ std::vector<StageCost> CostsIn(const std::vector<TimelineEvent>& events, const P
   const VersionsRead reads(plan);
   std::vector<StageCost> costs(plan.stages.size());
   // Forwards first: a backward may run one again.
-  for (const OperationKind kind : {kForward, kBackward, kUpdate}) {
+  for (const OperationKind kind : {kForward, kBackward, kWeightGradient, kUpdate}) {
     std::vector<std::vector<double>> times(costs.size());
     for (const TimelineEvent& event : events) {
       if (event.step.kind != kind) continue;
@@ -75,6 +84,7 @@ std::vector<StageCost> CostsIn(const std::vector<TimelineEvent>& events, const P
     }
     for (std::size_t i = 0; i < costs.size(); ++i) CostOfKind(costs[i], kind) = Median(times[i]);
   }
+  for (StageCost& cost : costs) cost.backward += cost.weight_gradient;
   return costs;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 using enum OperationKind;
 
-constexpr int kCopyColor = 3;
+constexpr int kCopyColor = kOperationKinds;
 
 // Two shades for even and odd samples, after Okabe and Ito, and the colour of the text on them.
 struct Ink {
@@ -24,10 +24,12 @@ struct Ink {
   std::array<const char*, 2> fill;
   const char* text;
 };
-constexpr std::array<Ink, 4> kInks = {{{"forward", {"#56b4e9", "#8fcdf1"}, "#10222e"},
-                                       {"backward", {"#e69f00", "#f3c35c"}, "#2e2000"},
-                                       {"update", {"#007a5a", "#3aa283"}, "#ffffff"},
-                                       {"copy", {"#8a8f98", "#b4b8bf"}, "#000000"}}};
+constexpr std::array<Ink, kOperationKinds + 1> kInks = {
+    {{"forward", {"#56b4e9", "#8fcdf1"}, "#10222e"},
+     {"backward", {"#e69f00", "#f3c35c"}, "#2e2000"},
+     {"weight gradient", {"#cc79a7", "#e2b0cb"}, "#2b1020"},
+     {"update", {"#007a5a", "#3aa283"}, "#ffffff"},
+     {"copy", {"#8a8f98", "#b4b8bf"}, "#000000"}}};
 
 constexpr double kWidestDrawing = 1500;
 constexpr double kWidestForward = 30;  // Room for two digits.

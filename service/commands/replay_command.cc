@@ -64,7 +64,7 @@ void AddSchedule(CLI::App& replay, ReplayArguments& arguments) {
       ->capture_default_str();
   replay
       .add_option("--period-ms", options.request.period,
-                  "one_f_one_b_star, interleaved: the period to plan for")
+                  "one_f_one_b_star, one_f_one_b_one_w, interleaved: the period to plan for")
       ->check(CLI::Range(1e-6, 1e9));
   replay
       .add_option("--switch-at", options.request.switch_at,

@@ -54,8 +54,9 @@ constexpr ConfigKey kScheduleKeys[] = {
      "sequential: one frame at a time, the reference. one_f_one_b_star: one forward and one "
      "backward of each stage in turn, the least staleness of a pipeline. partime: every stage "
      "works all the time, on the results of its neighbours from the previous period. auto: a plan "
-     "for frames_per_second; the default if the key is left out. Others: local, recompute, stale, "
-     "hybrid, pipedream, pipedream_2bw, gpipe, timeprest, k_periodic, interleaved. "
+     "for frames_per_second; the default if the key is left out. Others: one_f_one_b_one_w, local, "
+     "recompute, stale, hybrid, pipedream, pipedream_2bw, gpipe, timeprest, k_periodic, "
+     "interleaved. "
      "docs/schedules.md shows them all."},
     {"stages", WholeType{1, kMaxStages},
      Member([](auto& t) -> auto& { return t.stream->learner.stages; }),
@@ -99,7 +100,8 @@ constexpr ConfigKey kScheduleKeys[] = {
      "hybrid only: the sample before which it becomes sequential."},
     {"period_ms", RealType{0, 60'000},
      Member([](auto& t) -> auto& { return t.stream->learner.request.period; }),
-     "one_f_one_b_star and interleaved: the planned time between two frames, in milliseconds. 0: "
+     "one_f_one_b_star, one_f_one_b_one_w and interleaved: the planned time between two frames, in "
+     "milliseconds. 0: "
      "the shortest time of the stages."},
     {"separate_backwards", FlagType{},
      Member([](auto& t) -> auto& { return t.stream->learner.request.separate_backwards; }),
@@ -142,7 +144,7 @@ void CheckKeysOfKinds(const ConfigValue& stream, const pipeline::LearnerOptions&
   const pipeline::LearnerOptions defaults;
   const pipeline::ScheduleRequest& request = learner.request;
   const KeyOfKinds all[] = {
-      {"period_ms", {"one_f_one_b_star", "interleaved"}, request.period > 0},
+      {"period_ms", {"one_f_one_b_star", "one_f_one_b_one_w", "interleaved"}, request.period > 0},
       {"recompute", {"gpipe"}, request.recompute != defaults.request.recompute},
       {"switch_at", {"hybrid"}, request.switch_at != defaults.request.switch_at},
       {"frames_per_second", {"auto"}, learner.frames_per_second > 0},

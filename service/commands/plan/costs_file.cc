@@ -19,9 +19,9 @@ using pipeline::NetworkProfile;
 
 constexpr std::array<const char*, 4> kFileKeys = {"layers", "copy_gb_per_s", "memory_bytes",
                                                   "spread"};
-constexpr std::array<const char*, 7> kLayerKeys = {
-    "name",         "forward_ms",   "backward_ms",     "update_ms",
-    "output_bytes", "weight_bytes", "activation_bytes"};
+constexpr std::array<const char*, 8> kLayerKeys = {
+    "name",      "forward_ms",   "backward_ms",  "weight_gradient_ms",
+    "update_ms", "output_bytes", "weight_bytes", "activation_bytes"};
 
 // One object of the file. `where` is the prefix of its errors.
 class Object {
@@ -69,6 +69,13 @@ absl::StatusOr<LayerProfile> ParseLayer(const json& value, const std::string& wh
   LayerProfile layer;
   MILLRACE_ASSIGN_OR_RETURN(layer.cost.forward, object.Number("forward_ms"));
   MILLRACE_ASSIGN_OR_RETURN(layer.cost.backward, object.Number("backward_ms"));
+  MILLRACE_ASSIGN_OR_RETURN(layer.cost.weight_gradient, object.Number("weight_gradient_ms"));
+  if (layer.cost.weight_gradient > layer.cost.backward) {
+    return object.Error(absl::StrCat("weight_gradient_ms is ", layer.cost.weight_gradient,
+                                     "; it is a part of backward_ms, so allowed is at most "
+                                     "backward_ms, ",
+                                     layer.cost.backward));
+  }
   MILLRACE_ASSIGN_OR_RETURN(layer.cost.update, object.Number("update_ms"));
   MILLRACE_ASSIGN_OR_RETURN(layer.output_bytes, object.Number("output_bytes"));
   MILLRACE_ASSIGN_OR_RETURN(layer.weight_bytes, object.Number("weight_bytes"));
@@ -123,6 +130,7 @@ json LayerJson(const LayerProfile& layer) {
   return {{"name", layer.name},
           {"forward_ms", layer.cost.forward},
           {"backward_ms", layer.cost.backward},
+          {"weight_gradient_ms", layer.cost.weight_gradient},
           {"update_ms", layer.cost.update},
           {"output_bytes", layer.output_bytes},
           {"weight_bytes", layer.weight_bytes},

@@ -24,8 +24,10 @@ namespace {
 constexpr char kFooter[] = R"(
 Costs are a JSON file. Values that are left out are 0, or mean no limit:
   {"layers": [{"name": "conv1", "forward_ms": 1.5, "backward_ms": 3, "update_ms": 0.2,
-               "output_bytes": 4e6, "weight_bytes": 1e3, "activation_bytes": 8e6}, ...],
+               "weight_gradient_ms": 1.5, "output_bytes": 4e6, "weight_bytes": 1e3,
+               "activation_bytes": 8e6}, ...],
    "copy_gb_per_s": 12, "memory_bytes": 8e9, "spread": 0.1}
+weight_gradient_ms is the part of backward_ms that one_f_one_b_one_w does later.
 
 --schedule auto finds the plan with the least staleness, then the least delay, that holds the
 camera's rate although costs vary. The plan must fit into the memory. If there is no such plan, it

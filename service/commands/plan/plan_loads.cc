@@ -37,8 +37,8 @@ DeviceLoad LoadOf(const PlanReport& report, std::size_t device) {
   DeviceLoad load;
   std::vector<bool> seen(report.costs.size() + 1, false);
   for (const Operation& operation : report.plan.devices[device]) {
-    load.load_ms +=
-        CostOf(operation, report.costs[operation.stage - 1]) / report.plan.samples_per_pattern;
+    load.load_ms += CostOf(report.plan, operation, report.costs[operation.stage - 1]) /
+                    report.plan.samples_per_pattern;
     load.stage = operation.stage;
     load.stages += seen[operation.stage] ? 0 : 1;
     seen[operation.stage] = true;
@@ -55,7 +55,8 @@ std::vector<PlannedStage> PlannedStages(const pipeline::NetworkProfile& network,
   for (std::size_t device = 0; device < plan.devices.size(); ++device) {
     for (const Operation& operation : plan.devices[device]) {
       PlannedStage& stage = stages[operation.stage - 1];
-      stage.load_ms += CostOf(operation, costs[operation.stage - 1]) / plan.samples_per_pattern;
+      stage.load_ms +=
+          CostOf(plan, operation, costs[operation.stage - 1]) / plan.samples_per_pattern;
       (operation.kind == kForward ? stage.device : stage.backward_device) = device;
     }
   }

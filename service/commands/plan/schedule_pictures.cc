@@ -15,16 +15,20 @@ namespace {
 constexpr int kStages = 4;
 constexpr int kSwitchAt = 6;
 
-// Four equal stages; for interleaved, eight stages of half the size, two per device.
+// Four equal stages; for interleaved, eight stages of half the size, two per device. A split
+// backward is worth nothing at full load, so that schedule has a load of three quarters.
 absl::StatusOr<std::vector<PlanReport>> Example(const std::string& schedule) {
   const int share = schedule == "interleaved" ? 2 : 1;
   pipeline::NetworkProfile network;
   network.layers.assign(
       std::size_t{kStages} * share,
-      {.name = "layer", .cost = {.forward = 1.0 / share, .backward = 2.0 / share}});
+      {.name = "layer",
+       .cost = {
+           .forward = 1.0 / share, .backward = 2.0 / share, .weight_gradient = 1.0 / share}});
   return MakePlanReports(network, {.schedule = schedule,
                                    .devices = kStages,
                                    .layers_of_stages = std::vector<int>(network.layers.size(), 1),
+                                   .period_ms = schedule == "one_f_one_b_one_w" ? 4.0 : 0.0,
                                    .switch_at = kSwitchAt});
 }
 

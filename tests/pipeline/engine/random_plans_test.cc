@@ -33,11 +33,14 @@ class ByDefinition {
         while (TryNext(plan_.devices[device], next[device])) moved = true;
       }
     }
-    return std::all_of(done_.begin(), done_.end(), [](const auto& by_stage) {
-      return std::all_of(by_stage.begin() + 1, by_stage.end(), [](const std::vector<bool>& done) {
-        return std::find(done.begin(), done.end(), false) == done.end();
-      });
-    });
+    for (const auto& order : plan_.devices) {
+      for (const Operation& operation : order) {
+        const auto& done = done_[static_cast<int>(operation.kind)][operation.stage];
+        if (std::find(done.begin(), done.end(), false) != done.end()) return false;
+      }
+    }
+    const auto& admitted = done_[0][0];
+    return std::find(admitted.begin(), admitted.end(), false) == admitted.end();
   }
 
  private:
@@ -75,12 +78,18 @@ class ByDefinition {
     });
   }
 
+  // Whether `stage` needs nothing of `sample` any more but the sums of the gradients.
+  [[nodiscard]] bool IsThrough(int stage, int sample) const {
+    const bool splits = plan_.rules(stage).splits_backward;
+    return Done(kBackward, stage, sample) && (!splits || Done(kWeightGradient, stage, sample));
+  }
+
   [[nodiscard]] bool May(const Operation& operation, int sample) const {
     const int stage = operation.stage;
-    if (operation.kind == kUpdate) return Done(kBackward, stage, sample);
+    if (operation.kind == kUpdate) return IsThrough(stage, sample);
+    if (operation.kind == kWeightGradient) return Done(kBackward, stage, sample);
     if (operation.kind == kForward) {
-      return RoomAfter(stage, sample) &&
-             Done(kBackward, stage, sample - plan_.rules(stage).slots) &&
+      return RoomAfter(stage, sample) && IsThrough(stage, sample - plan_.rules(stage).slots) &&
              std::all_of(plan_.channels.begin(), plan_.channels.end(), [&](const Channel& channel) {
                return channel.to != stage || Done(kForward, channel.from, sample);
              });
@@ -89,7 +98,7 @@ class ByDefinition {
            std::all_of(plan_.channels.begin(), plan_.channels.end(), [&](const Channel& channel) {
              if (channel.from == stage) return Done(kBackward, channel.to, sample);
              return channel.to != stage || channel.from == 0 ||
-                    Done(kBackward, channel.from, sample - channel.gradient_slots);
+                    IsThrough(channel.from, sample - channel.gradient_slots);
            });
   }
 
@@ -116,7 +125,11 @@ Plan RandomPlan(std::mt19937& random) {
     auto& order = plan.devices[up_to(static_cast<int>(plan.devices.size()) - 1)];
     order.push_back({.kind = kForward, .stage = stage, .shift = forward});
     order.push_back({.kind = kBackward, .stage = stage, .shift = backward});
-    order.push_back({.kind = kUpdate, .stage = stage, .shift = backward + up_to(1)});
+    const bool splits = up_to(1) == 1;
+    const int complete = backward + (splits ? up_to(1) : 0);
+    plan.stages[stage - 1].splits_backward = splits;
+    if (splits) order.push_back({.kind = kWeightGradient, .stage = stage, .shift = complete});
+    order.push_back({.kind = kUpdate, .stage = stage, .shift = complete + up_to(1)});
   }
   std::erase_if(plan.devices, [](const auto& order) { return order.empty(); });
   for (auto& order : plan.devices) std::shuffle(order.begin(), order.end(), random);

@@ -1,6 +1,7 @@
 #include "pipeline/plan/plan_checker.h"
 
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,7 +69,7 @@ std::vector<Mistake> MistakesOfOperations() {
 std::vector<Mistake> MistakesOfDevices() {
   return {
       {"gradients on two devices", [](Plan& p) { std::swap(p.devices[0][1], p.devices[1][1]); },
-       "stage 1 goes backward on device 1 and updates on device 0"},
+       "stage 1 goes backward on device 1 and has its updates on device 0"},
       {"a race for the weights", [](Plan& p) { std::swap(p.devices[0][0], p.devices[1][0]); },
        "F1(0) is on another device than its stage's updates"},
       {"one kind on two devices",
@@ -101,8 +102,34 @@ std::vector<Mistake> MistakesOfWeights() {
   };
 }
 
-void ExpectRefused(const Mistake& mistake) {
-  Plan plan = PlanOf("one_f_one_b_star", 3);
+// Of plans whose stages run F, B, W, U.
+std::vector<Mistake> MistakesOfSplitBackwards() {
+  return {
+      {"no weight gradient", [](Plan& p) { p.devices[1].erase(p.devices[1].begin() + 2); },
+       "stage 2 lacks the weight gradient of sample 0"},
+      {"a weight gradient too many", [](Plan& p) { p.stages[1].splits_backward = false; },
+       "W2(0) is of a stage whose backwards compute the gradients of the weights"},
+      {"a version of the weights",
+       [](Plan& p) {
+         p.devices[0][2].weights = {WeightsRead::Which::kLag, 1};
+       },
+       "W1(0) reads no weights: it cannot name their version"},
+      {"gradients on two devices", [](Plan& p) { std::swap(p.devices[0][2], p.devices[1][2]); },
+       "stage 1 goes backward on device 0 and has its weight gradients on device 1"},
+      {"another order",
+       [](Plan& p) {
+         AddSecondSample(p, /*periods_later=*/0);
+         std::swap(p.devices[0][2].first, p.devices[0][6].first);
+       },
+       "stage 1 has its backwards and its weight gradients in different orders"},
+      {"a slot that its weight gradient still reads", [](Plan& p) { --p.stages[1].slots; },
+       "stage 2 has 1 slots for activations and needs 2"},
+      {"standstill", [](Plan& p) { std::swap(p.devices[0][1], p.devices[0][2]); }, "standstill"},
+  };
+}
+
+void ExpectRefused(const Mistake& mistake, const std::string& schedule = "one_f_one_b_star") {
+  Plan plan = PlanOf(schedule, 3);
   ASSERT_TRUE(CheckPlan(plan).ok());
   mistake.make(plan);
   const auto figures = CheckPlan(plan);
@@ -114,6 +141,9 @@ TEST(PlanCheckerTest, EveryMistakeIsNamed) {
   for (const auto& mistakes :
        {MistakesOfShape(), MistakesOfOperations(), MistakesOfDevices(), MistakesOfWeights()}) {
     for (const Mistake& mistake : mistakes) ExpectRefused(mistake);
+  }
+  for (const Mistake& mistake : MistakesOfSplitBackwards()) {
+    ExpectRefused(mistake, "one_f_one_b_one_w");
   }
 }
 

@@ -92,7 +92,8 @@ std::vector<double> DeviceLoads(const Plan& plan, const std::vector<StageCost>& 
   for (const auto& order : plan.devices) {
     loads.push_back(0);
     for (const Operation& operation : order) {
-      loads.back() += CostOf(operation, costs[operation.stage - 1]) / plan.samples_per_pattern;
+      loads.back() +=
+          CostOf(plan, operation, costs[operation.stage - 1]) / plan.samples_per_pattern;
     }
   }
   return loads;

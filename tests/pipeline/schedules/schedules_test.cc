@@ -41,6 +41,8 @@ std::vector<Row> Table() {
       {"one_f_one_b_star", 4, 3, 3, 4, {4, 3, 2, 1}, zeros4, {3, 2, 1, 0}},
       {"one_f_one_b_star", 4, 6, 6, 4, {2, 2, 1, 1}, zeros4, {1, 1, 0, 0}},
       {"one_f_one_b_star", 4, 12, 12, 4, ones4, zeros4, zeros4},
+      {"one_f_one_b_one_w", 4, 3, 3, 4, {4, 3, 2, 1}, zeros4, {3, 2, 1, 0}},
+      {"one_f_one_b_one_w", 4, 4, 4, 4, {3, 2, 2, 1}, zeros4, {2, 1, 1, 0}},
       {"partime", 8, 0, 3, 8, std::vector<int>(8, 1), Counting(14, -2, 8), Counting(14, -2, 8)},
       {"one_f_one_b_star", 8, 3, 3, 8, Counting(8, -1, 8), std::vector<int>(8, 0),
        Counting(7, -1, 8)},
@@ -51,7 +53,7 @@ TEST(SchedulesTest, FiguresAreThoseOfTheTable) {
   for (const Row& row : Table()) {
     SCOPED_TRACE(testing::Message()
                  << row.schedule << ", " << row.stages << " stages, T = " << row.period);
-    const std::vector<StageCost> costs(row.stages, {.forward = 1, .backward = 2, .update = 0});
+    const std::vector<StageCost> costs(row.stages, kAssumedCost);
     ScheduleRequest request = RequestOf({.stages = row.stages, .skips = {}});
     request.period = row.period;
     const Plan plan = *MakePlan(row.schedule, request);
@@ -106,7 +108,8 @@ TEST(SchedulesTest, AnUnknownNameIsRefusedWithThoseThereAre) {
   const auto plan = MakePlan("gpipes", RequestOf({.stages = 2, .skips = {}}));
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(plan.status().message(), HasSubstr("gpipes"));
-  EXPECT_THAT(plan.status().message(), HasSubstr("sequential, one_f_one_b_star, partime"));
+  EXPECT_THAT(plan.status().message(),
+              HasSubstr("sequential, one_f_one_b_star, one_f_one_b_one_w"));
 }
 
 TEST(SchedulesTest, AStreamThatGoesOnBeginsInThePhaseOfItsNextSample) {

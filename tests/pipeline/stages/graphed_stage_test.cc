@@ -13,7 +13,7 @@ namespace {
 Plan PlanOf(const std::string& schedule, bool separate = false, int samples = 0) {
   constexpr int kStages = 4;
   ScheduleRequest request{.shape = {.stages = kStages, .skips = {}}};
-  request.costs.assign(kStages, {.forward = 1, .backward = 2});
+  request.costs.assign(kStages, kAssumedCost);
   request.separate_backwards = separate;
   request.samples = samples;
   return *MakePlan(schedule, request);

@@ -27,8 +27,7 @@ struct Cutting {
 Plan PlanOf(const LayerChain& chain, const Cutting& cutting) {
   const PipelineShape shape = ShapeOf(chain, cutting.cuts);
   return *MakePlan(cutting.schedule,
-                   {.shape = shape,
-                    .costs = std::vector<StageCost>(shape.stages, {.forward = 1, .backward = 2})});
+                   {.shape = shape, .costs = std::vector<StageCost>(shape.stages, kAssumedCost)});
 }
 
 Outcome Learn(const std::vector<Cutting>& cuttings, const OptimizerOptions& optimizer,

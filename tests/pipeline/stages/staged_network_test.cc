@@ -52,6 +52,9 @@ std::vector<Case> AllCases() {
     add("timeprest", stages, "_2", {.samples = 2});
     add("pipedream_2bw", stages, "_5", {.samples = 5});
   }
+  for (int stages = 2; stages <= 6; ++stages) {
+    add("one_f_one_b_one_w", stages, "_T4", {.period = 4});
+  }
   add("interleaved", 3, "_121", {.device_of = {0, 1, 0}});
   return cases;
 }

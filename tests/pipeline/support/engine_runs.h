@@ -32,9 +32,9 @@ inline PipelineShape ShapeWithSkips(int stages) {
   return shape;
 }
 
-// Equal stages: forward 1, backward 2.
+// Equal stages: forward 1, backward 2, half of it for the weights.
 inline ScheduleRequest RequestOf(PipelineShape shape) {
-  const std::vector<StageCost> costs(shape.stages, {.forward = 1, .backward = 2, .update = 0});
+  const std::vector<StageCost> costs(shape.stages, kAssumedCost);
   return {.shape = std::move(shape), .costs = costs};
 }
 

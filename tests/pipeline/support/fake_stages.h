@@ -57,6 +57,7 @@ class FakeStagesIn {
     for (std::int64_t i = 0; i < step.samples(); ++i) {
       if (step.kind == OperationKind::kForward) Forward(step.stage, step.first + i);
       if (step.kind == OperationKind::kBackward) Backward(step.stage, step.last - i);
+      if (step.kind == OperationKind::kWeightGradient) WeightGradient(step.stage, step.last - i);
     }
   }
 
@@ -79,7 +80,8 @@ class FakeStagesIn {
     std::int64_t version = 0;  // Of the weights that the forward read.
   };
   struct Stage {
-    Stage(double w, const StageRules& rules) : weights(rules.versions), activations(rules.slots) {
+    Stage(double w, const StageRules& rules)
+        : weights(rules.versions), activations(rules.slots), left(rules.slots) {
       weight(0) = w;
     }
     double& weight(std::int64_t v) {
@@ -89,6 +91,7 @@ class FakeStagesIn {
     std::int64_t version = 0;
     double gradient = 0;
     Ring<Kept> activations;
+    Ring<double> left;  // The gradients of the outputs, of split backwards.
   };
   struct Rings {
     explicit Rings(const Channel& c) : forward(c.slots), backward(c.gradient_slots) {}
@@ -135,11 +138,21 @@ class FakeStagesIn {
       if (c.from != number || !plan_.CarriesGradients(c)) return;
       gradient += r.backward.Read(PlaceOf(c, sample));
     });
-    stage.gradient += gradient * kept.sum;
+    if (plan_.rules(number).splits_backward) {
+      stage.left.Write(sample + plan_.rules(number).lead, gradient);
+    } else {
+      stage.gradient += gradient * kept.sum;
+    }
     ForChannels([&](const Channel& c, Rings& r) {
       if (c.to != number || !plan_.CarriesGradients(c)) return;
       r.backward.Write(PlaceOf(c, sample), gradient * weight);
     });
+  }
+
+  void WeightGradient(int number, std::int64_t sample) {
+    Stage& stage = *stages_[number - 1];
+    const std::int64_t used = sample + plan_.rules(number).lead;
+    stage.gradient += stage.left.Read(used) * stage.activations.Read(used).sum;
   }
 
   void Update(int number) {

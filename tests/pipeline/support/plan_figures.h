@@ -10,7 +10,7 @@
 
 namespace millrace::pipeline {
 
-inline ScheduleRequest EqualStages(int stages, StageCost cost = {.forward = 1, .backward = 2}) {
+inline ScheduleRequest EqualStages(int stages, StageCost cost = kAssumedCost) {
   return {.shape = {.stages = stages, .skips = {}}, .costs = std::vector<StageCost>(stages, cost)};
 }
 

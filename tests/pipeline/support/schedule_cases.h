@@ -32,6 +32,10 @@ inline std::vector<ScheduleCase> AllScheduleCases() {
   }
   add("one_f_one_b_star", 4, "_T6", [](ScheduleRequest& r) { r.period = 6; });
   add("one_f_one_b_star", 4, "_T12", [](ScheduleRequest& r) { r.period = 12; });
+  // In some stages the weight gradient comes before the backward.
+  for (int stages = 2; stages <= 6; ++stages) {
+    add("one_f_one_b_one_w", stages, "_T4", [](ScheduleRequest& r) { r.period = 4; });
+  }
   for (int stages = 2; stages <= 4; ++stages) {
     add("stale", stages, "_separate", [](ScheduleRequest& r) { r.separate_backwards = true; });
     add("gpipe", stages, "_except_last", [](ScheduleRequest& r) {

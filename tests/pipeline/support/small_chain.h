@@ -10,18 +10,18 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tanh.h>
 
 #include "pipeline/nn/layer.h"
+#include "pipeline/ops/split_operators.h"
 
 namespace millrace::pipeline {
 
 inline constexpr int kWidth = 8;
 
-// tanh(W x + b), plus the skips that end here. at::linear() stores a view of the weights.
+// tanh(W x + b), plus the skips that end here.
 class SmallLayer final : public Layer {
  public:
   SmallLayer(std::string name, int skips_out)
@@ -32,7 +32,7 @@ class SmallLayer final : public Layer {
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    at::Tensor made = at::tanh(at::linear(inputs.main, weight_, bias_));
+    at::Tensor made = at::tanh(SplitLinear(inputs.main, weight_, bias_));
     for (const at::Tensor& skip : inputs.skips) made = made + skip;
     return {made, Tensors(skips_out_, made)};
   }

@@ -17,6 +17,7 @@
 #include "pipeline/device/device_streams.h"
 #include "pipeline/engine/phased_engine.h"
 #include "pipeline/plan/serial_run.h"
+#include "pipeline/schedules/building_blocks.h"
 #include "pipeline/stages/staged_network.h"
 #include "tests/pipeline/support/small_chain.h"
 #include "tests/pipeline/support/without_bounds.h"
@@ -85,6 +86,7 @@ struct SmallRun {
   OptimizerOptions optimizer = {.learning_rate = 1e-3};
   bool with_skip = true;
   LayerChain (*make_chain)() = nullptr;  // Instead: another chain of kSmallLayers layers.
+  bool splits_backward = false;          // Of a schedule that does not.
   std::vector<at::Device> devices = {at::kCPU};
   bool captures = false;
 
@@ -94,9 +96,12 @@ struct SmallRun {
   [[nodiscard]] Phases PhasesFor(const LayerChain& chain) const {
     ScheduleRequest complete = request;
     complete.shape = ShapeOf(chain, EvenCuts(stages));
-    complete.costs.assign(stages, {.forward = 1, .backward = 2, .update = 0});
+    complete.costs.assign(stages, kAssumedCost);
     auto phases = MakePhases(schedule, complete);
     EXPECT_TRUE(phases.ok()) << phases.status();
+    if (splits_backward) {
+      for (Phase& phase : *phases) SplitBackwards(phase.plan);
+    }
     return *phases;
   }
   [[nodiscard]] StagedNetwork::Options OptionsFor(const LayerChain& chain, Plan plan,

@@ -21,9 +21,10 @@ class SmallStream {
   SmallStream(LayerChain chain, const Cuts& cuts, const std::string& schedule,
               const OptimizerOptions& optimizer)
       : chain_(std::move(chain)),
-        plan_(
-            *MakePlan(schedule, {.shape = ShapeOf(chain_, cuts),
-                                 .costs = {cuts.size() + 1, {.forward = 1e-5, .backward = 2e-5}}})),
+        plan_(*MakePlan(schedule,
+                        {.shape = ShapeOf(chain_, cuts),
+                         .costs = {cuts.size() + 1,
+                                   {.forward = 1e-5, .backward = 2e-5, .weight_gradient = 1e-5}}})),
         network_({.chain = chain_,
                   .cuts = cuts,
                   .plan = plan_,

@@ -36,7 +36,7 @@ TEST(CostsFileTest, CopiesAreFreeAndMemoryUnlimitedUnlessSaidOtherwise) {
 }
 
 TEST(CostsFileTest, WhatIsWrittenIsRead) {
-  pipeline::NetworkProfile costs{.layers = {{.name = "a", .cost = {1, 2, 0.1, 0.25}},
+  pipeline::NetworkProfile costs{.layers = {{.name = "a", .cost = {1, 2, 0.1, 0.25, 0.5}},
                                             {.name = "b \"quoted\"", .weight_bytes = 3}},
                                  .copy_gb_per_s = 4,
                                  .memory_bytes = 5,
@@ -64,6 +64,8 @@ TEST(CostsFileTest, ErrorsNameTheLayerTheKeyAndWhatIsAllowed) {
   ExpectRefused(R"({"layers": [{"forward_ms": 1, "colour": 3}]})", "no key \"colour\"",
                 "allowed are: name, forward_ms");
   ExpectRefused(R"({"layers": [{"backward_ms": 1}]})", "layer 0 (layer0)", "forward_ms is missing");
+  ExpectRefused(R"({"layers": [{"forward_ms": 1, "backward_ms": 2, "weight_gradient_ms": 2.5}]})",
+                "layer 0 (layer0): weight_gradient_ms is 2.5", "at most backward_ms, 2");
   ExpectRefused(R"({"layers": [{"forward_ms": 1, "name": 7}]})", "layer 0: name is 7", "text");
   ExpectRefused(R"({"layers": [5]})", "layer 0", "object");
 }

@@ -9,8 +9,8 @@ import xml.etree.ElementTree
 from millrace_testing.millrace_process import config, run, test_stream
 
 SCHEDULES = (
-    "sequential", "one_f_one_b_star", "partime", "recompute", "stale", "hybrid", "local", "pipedream",
-    "pipedream_2bw", "gpipe", "timeprest", "k_periodic", "interleaved")
+    "sequential", "one_f_one_b_star", "one_f_one_b_one_w", "partime", "recompute", "stale", "hybrid", "local",
+    "pipedream", "pipedream_2bw", "gpipe", "timeprest", "k_periodic", "interleaved")
 
 # Four equal stages, forward 1, backward 2: schedule, options, period, delay, slots, mismatch, staleness.
 TABLE = [
@@ -114,7 +114,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(len(measured["stages"]), 3)
         costs = json.loads(saved.read_text())
         self.assertEqual(len(costs["layers"]), 7)
-        for key in ("forward_ms", "backward_ms", "output_bytes", "activation_bytes"):
+        for key in ("forward_ms", "backward_ms", "weight_gradient_ms", "output_bytes", "activation_bytes"):
             # The prior has no backward.
             self.assertTrue(all(layer[key] > 0 for layer in costs["layers"][1:]), key)
         self.assertGreater(costs["spread"], 0)
@@ -123,6 +123,28 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(json.loads(read_back.stdout), measured)
         self.assert_refused("gate, road", "--config", str(path))
         self.assert_refused("no stream rood", "--config", str(path), "--stream", "rood")
+
+    def test_a_split_backward(self):
+        layers = [{"forward_ms": 1, "backward_ms": 2, "weight_gradient_ms": 1}] * 4
+        self.costs = self.write(layers)
+        split = self.plan("--schedule", "one_f_one_b_one_w", "--stages", "1,1,1,1", "--period-ms", "4")
+        whole = self.plan("--schedule", "one_f_one_b_star", "--stages", "1,1,1,1", "--period-ms", "4")
+
+        def lags(plan):
+            return [stage["staleness"] + stage["gradient_age"] for stage in plan["stages"]]
+
+        self.assertEqual(lags(split), [2, 1, 1, 0])
+        self.assertEqual(lags(whole), [3, 2, 1, 0])
+        first = [operation for operation in split["operations"] if operation["stage"] == 1]
+        self.assertEqual([o["kind"] for o in first], ["forward", "weight_gradient", "update", "backward"])
+        self.assertNotIn("weights", first[1])
+        svg = self.folder / "plan.svg"
+        self.plan("--schedule", "one_f_one_b_one_w", "--stages", "1,1,1,1", "--period-ms", "4", "--svg", str(svg))
+        self.assertIn("weight gradient", svg.read_text())
+        # With four devices, `auto` takes the plan with the shorter lags.
+        found = self.plan("--schedule", "auto", "--devices", "4", "--period-ms", "4", "--spread", "0.01")
+        self.assertEqual(found["schedule"], "auto: one_f_one_b_one_w")
+        self.assertTrue(found["holds"])
 
     def test_options_of_single_schedules(self):
         gpipe = self.plan("--schedule", "gpipe", "--micro-batches", "3", "--recompute", "never")
