@@ -198,8 +198,8 @@ class FlowEvaluating {
     learner.width = clips_.front().width;
     learner.height = clips_.front().height;
     learner.weights = WeightsOf(0);
-    const bool grouped = schedule == "one_f_one_b_star" && learner.request.period == 0;
-    if (grouped) learner.request.period = kEachStageAGroup;
+    const bool groups = schedule == "one_f_one_b_star" || schedule == "one_f_one_b_one_w";
+    if (groups && learner.request.period == 0) learner.request.period = kEachStageAGroup;
     MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(learner, planned->task, options_.stop));
     for (std::size_t i = 1; i < options_.weights.size(); ++i) {
       MILLRACE_RETURN_IF_ERROR(LoadWeights(options_.weights[i], *flow.chain));  // Only checks that
@@ -255,6 +255,7 @@ class FlowEvaluating {
       cost.forward *= scale;
       cost.backward *= scale;
       cost.update *= scale;
+      cost.weight_gradient *= scale;
     }
     planned.step_ms = step_ms;
   }

@@ -53,8 +53,9 @@ class Conv2d : public torch::autograd::Function<Conv2d> {
       });
     }
     const bool of_input = context->needs_input_grad(0);
-    if (later != nullptr && !of_input) return variable_list(5);
-    const auto [to_input, to_weight, to_bias] = part(of_input, /*of_weights=*/later == nullptr);
+    const bool of_weights = later == nullptr && context->needs_input_grad(1);
+    if (!of_input && !of_weights) return variable_list(5);
+    const auto [to_input, to_weight, to_bias] = part(of_input, of_weights);
     return {to_input, to_weight, to_bias, at::Tensor(), at::Tensor()};
   }
 };
@@ -78,6 +79,7 @@ class Linear : public torch::autograd::Function<Linear> {
     variable_list parameters = {saved[1], saved[2]};
     WeightGradients* const later = WeightGradients::LaterFor(parameters);
     if (later == nullptr) {
+      if (!context->needs_input_grad(1)) return {of_input, at::Tensor(), at::Tensor()};
       const variable_list now = of_weights();
       return {of_input, now[0], now[1]};
     }

@@ -33,8 +33,8 @@ std::vector<const Operation*> InOrder(const Plan& plan, OperationKind kind, int 
   return operations;
 }
 
-// Numbers the samples of a pattern in the order in which `operations` process them. A backward
-// starts with its last sample.
+// Numbers the samples of a pattern in the order in which `operations` process them. A backward and
+// a weight gradient start with their last sample.
 void PlaceSamples(const std::vector<const Operation*>& operations, std::vector<int>& places) {
   int next = 0;
   for (const Operation* operation : operations) {

@@ -37,7 +37,7 @@ using OrderedDependencies = std::vector<std::vector<std::vector<Dependency>>>;
 /// Constant after construction. The plan need not outlive it.
 class Dependencies {
  public:
-  /// REQUIRES: every stage has each kind of operation once for each sample of the pattern.
+  /// REQUIRES: every stage has each of its kinds of operations once for each sample.
   explicit Dependencies(const Plan& plan);
 
   /// The transitive reduction: without the dependencies that the device's order and the other

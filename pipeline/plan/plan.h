@@ -18,10 +18,10 @@
 
 namespace millrace::pipeline {
 
-/// A backward computes the gradients of a stage's inputs and of its weights. If the stage splits
-/// its backward (StageRules), it computes those of the inputs, and a weight gradient those of the
-/// weights, later: B and W of Qi, Wan, Huang and Lin, "Zero bubble pipeline parallelism",
-/// section 2.
+/// A backward computes the gradients of a stage's inputs and weights. If the stage splits it
+/// (StageRules), a weight gradient computes those of the weights later. These are B and W of Qi,
+/// Wan, Huang and Lin, "Zero bubble pipeline parallelism", section 2. Between the two, a stage only
+/// goes forward.
 enum class OperationKind { kForward, kBackward, kWeightGradient, kUpdate };
 inline constexpr int kOperationKinds = 4;
 
@@ -81,8 +81,8 @@ struct StageRules {
   int versions = 1;
   /// The last stage always has its own loss.
   GradientFrom gradient = GradientFrom::kNextStage;
-  /// Whether each backward has a weight gradient. That reads no weights. The slot of the
-  /// activations and those of the gradients that arrived are free after it.
+  /// Whether each backward has a weight gradient. Only forwards come between the two. It reads no
+  /// weights, and frees the slots of the activations and of the gradients that arrived.
   bool splits_backward = false;
 
   friend bool operator==(const StageRules&, const StageRules&) = default;

@@ -217,21 +217,35 @@ absl::Status CheckOrders(const Plan& plan) {
   return absl::OkStatus();
 }
 
-// One stage writes a ring in its order; the other stage must read it in the same order. A weight
-// gradient frees what its backward has read.
-absl::Status CheckSampleOrders(const Plan& plan) {
-  const Dependencies dependencies(plan);
-  for (int stage = 1; stage <= plan.stage_count(); ++stage) {
-    for (int sample = 0; sample < plan.samples_per_pattern; ++sample) {
-      if (dependencies.Position(plan.LastOfBackward(stage), stage, sample) ==
-          dependencies.Position(kBackward, stage, sample)) {
-        continue;
-      }
-      return Wrong(plan, "stage ", stage,
-                   " has its backwards and its weight gradients in different orders\n",
-                   PatternText(plan));
+// Between a backward and its weight gradient, a stage only goes forward. So an update applies the
+// gradients of whole samples, also where a layer's weights get theirs in the backward. And one
+// backward at a time has a gradient of its stage's output that is still to be read.
+absl::Status CheckSplitBackwards(const Plan& plan, int stage) {
+  if (!plan.rules(stage).splits_backward) return absl::OkStatus();
+  for (const auto& order : plan.devices) {
+    std::vector<const Operation*> learning;
+    for (const Operation& operation : order) {
+      if (operation.stage == stage && operation.kind != kForward) learning.push_back(&operation);
+    }
+    for (std::size_t i = 0; i < learning.size(); ++i) {
+      if (learning[i]->kind != kBackward) continue;
+      Operation expected = *learning[i];
+      expected.kind = kWeightGradient;
+      expected.keeps = Keeps::kActivations;
+      expected.weights = {};
+      expected.shift += i + 1 == learning.size() ? 1 : 0;
+      if (*learning[(i + 1) % learning.size()] == expected) continue;
+      return WrongAt(plan, *learning[i],
+                     "is not followed by its weight gradient: before that, the stage may only go "
+                     "forward");
     }
   }
+  return absl::OkStatus();
+}
+
+// One stage writes a ring in its order; the other stage must read it in the same order.
+absl::Status CheckChannelOrders(const Plan& plan) {
+  const Dependencies dependencies(plan);
   for (const Channel& channel : plan.channels) {
     for (int sample = 0; sample < plan.samples_per_pattern; ++sample) {
       const auto differ = [&](OperationKind kind) {
@@ -280,9 +294,10 @@ absl::StatusOr<std::vector<StageFigures>> CheckPlan(const Plan& plan) {
   MILLRACE_RETURN_IF_ERROR(CheckChannels(plan));
   MILLRACE_RETURN_IF_ERROR(CheckRules(plan));
   MILLRACE_RETURN_IF_ERROR(CheckOrders(plan));
-  MILLRACE_RETURN_IF_ERROR(CheckSampleOrders(plan));
+  MILLRACE_RETURN_IF_ERROR(CheckChannelOrders(plan));
   std::vector<StageFigures> figures;
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
+    MILLRACE_RETURN_IF_ERROR(CheckSplitBackwards(plan, stage));
     figures.push_back(WalkStage(plan, stage));
     MILLRACE_RETURN_IF_ERROR(CheckRoom(plan, stage, figures.back()));
   }

@@ -15,7 +15,7 @@ namespace millrace::pipeline {
 /// Errors:
 ///   - a sample's operation is missing, doubled or out of order
 ///   - operations of one kind and stage are on two devices
-///   - a stage's weight gradients are in another order than its backwards
+///   - between a backward and its weight gradient, its stage does other than to go forward
 ///   - there are too few slots, or weights are overwritten before their last read
 ///   - a channel leads to no stage
 ///   - the plan deadlocks

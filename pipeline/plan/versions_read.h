@@ -14,7 +14,7 @@ namespace millrace::pipeline {
 /// it.
 class VersionsRead {
  public:
-  /// REQUIRES: every stage has each kind of operation once for each sample of the pattern.
+  /// REQUIRES: every stage has each of its kinds of operations once for each sample.
   explicit VersionsRead(const Plan& plan) : samples_per_pattern_(plan.samples_per_pattern) {
     for (auto& by_stage : reads_) {
       by_stage.assign(plan.stage_count() + 1, std::vector<Read>(samples_per_pattern_));

@@ -35,7 +35,7 @@ struct NetworkProfile {
 /// The number of copies that a stage holds at once under a plan.
 struct StageHolds {
   int versions = 1;     ///< Of its weights.
-  int activations = 1;  ///< Sets of activations for backwards.
+  int activations = 1;  ///< Sets of activations for backwards, or of their gradients.
   int inputs = 0;       ///< Samples kept only as inputs.
 
   friend bool operator==(const StageHolds&, const StageHolds&) = default;

@@ -19,8 +19,10 @@ std::vector<StageHolds> HoldsOf(const Plan& plan) {
       if (operation.kind != OperationKind::kBackward || held.inputs > 0) continue;
       const StageRules& rules = plan.rules(operation.stage);
       const bool again = operation.keeps == Keeps::kInputs;
+      // Between a backward and its weight gradient, the gradients of a sample's activations.
+      const int gradients = rules.splits_backward ? 1 : 0;
       held = {.versions = rules.versions,
-              .activations = again ? 1 : rules.slots,
+              .activations = (again ? 1 : rules.slots) + gradients,
               .inputs = again ? rules.slots : 0};
     }
   }

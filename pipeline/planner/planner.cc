@@ -113,7 +113,7 @@ class Planner {
   using MakeOne = std::function<absl::StatusOr<Plan>(ScheduleRequest&)>;
   struct Kind {
     MakeOne make;
-    MakeOne make_split = nullptr;  // With split backwards: for less staleness.
+    MakeOne make_split = nullptr;  // The same with split backwards; empty: there is no such plan.
   };
 
   // Of the plans with `stages` stages that do not fit, the first needs the least memory. Keeps its
@@ -137,11 +137,12 @@ class Planner {
       MILLRACE_ASSIGN_OR_RETURN(std::optional<PlannedPipeline> whole,
                                 IfItFits(partition, *cuts, effort, kind.make, first));
       std::optional<PlannedPipeline> split;
-      if (whole && splits && kind.make_split) {
-        MILLRACE_ASSIGN_OR_RETURN(split,
-                                  IfItFits(partition, *cuts, effort, kind.make_split, false));
+      if (splits && kind.make_split) {
+        MILLRACE_ASSIGN_OR_RETURN(
+            split, IfItFits(partition, *cuts, effort, kind.make_split, first && !whole));
       }
-      if (split && split->staleness < whole->staleness) candidates.push_back(*std::move(split));
+      const bool helps = split && (!whole || split->staleness < whole->staleness);
+      if (helps) candidates.push_back(*std::move(split));
       if (whole) candidates.push_back(*std::move(whole));
       first = false;
     }

@@ -20,13 +20,13 @@ struct StageTiming {
   StageRules rules = {};
   Keeps keeps = Keeps::kActivations;
   WeightsRead backward_weights = {};
-  /// If the rules split the backward: of the weight gradient and the update. If it is greater than
-  /// the backward's, they come before the backward of a later sample.
+  /// If the rules split the backward: the shift of the weight gradient and the update. If it is
+  /// greater than that of the backward, they come before the backward of a later sample.
   int weight_gradient_shift = 0;
 };
 
-/// A plan in which each stage has its own device and runs F, B, U in every period,
-/// or F, B, W, U, or F, W, U, B.
+/// A plan in which each stage has its own device. In every period it runs F, B, U. With a split
+/// backward it runs F, B, W, U, or F, W, U, B.
 [[nodiscard]] Plan OneDeviceAStage(std::string schedule, const PipelineShape& shape,
                                    const std::vector<StageTiming>& timings);
 

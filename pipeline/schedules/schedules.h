@@ -34,7 +34,7 @@ enum class Recompute { kAlways, kExceptLast, kNever };
 /// The kind named "always", "except_last" or "never". Fails with INVALID_ARGUMENT naming them.
 [[nodiscard]] absl::StatusOr<Recompute> RecomputeNamed(std::string_view name);
 
-/// The period with which one_f_one_b_star puts each stage into its own group, as 1F1B does.
+/// The period with which one_f_one_b_star and _one_w put each stage into its own group, as 1F1B.
 inline constexpr double kEachStageAGroup = -1;
 
 /// The input of a schedule. Each field names the schedules that read it; the others ignore it.
@@ -42,7 +42,7 @@ struct ScheduleRequest {
   PipelineShape shape = {};
   /// Costs of stages 1 to D, in one unit of time.
   std::vector<StageCost> costs = {};
-  /// one_f_one_b_star: the T that its groups must fit into, or kEachStageAGroup. one_f_one_b_one_w,
+  /// one_f_one_b_star, one_f_one_b_one_w: the T that groups must fit into, or kEachStageAGroup.
   /// interleaved: the period to place operations in. A value below the shortest possible period
   /// means that shortest one.
   double period = 0;

@@ -32,13 +32,18 @@ int MaxVersions(const Plan& plan) {
 
 }  // namespace
 
+// More than the slots of a stage before one that splits its backward. That stage's weight gradient
+// still reads the output of the sample, and precedes its next backward. The stage before goes
+// forward into the same memory after its own backward of the next sample.
+//
 // A multiple of the pattern: then the backwards of two samples of a slot have the same distance in
 // their stage's order as the samples. Also a multiple of the number of weight versions, because
 // each pattern makes the same number of versions.
 int SlotCount(const Plan& plan) {
   int max = 1;
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
-    max = std::max(max, plan.rules(stage).slots);
+    const bool split_behind = stage < plan.stage_count() && plan.rules(stage + 1).splits_backward;
+    max = std::max(max, plan.rules(stage).slots + (split_behind ? 1 : 0));
   }
   for (const Channel& channel : plan.channels) {
     max = std::max({max, channel.slots, channel.gradient_slots});
@@ -82,8 +87,8 @@ bool StaticInput::Feed(const IncomingTensor& input, at::Device device) {
 
 // A slot's graphs may share memory if the slot's next forward follows the last reader of its
 // gradients. It does where each backward is of the sample whose activations it uses. Every stage
-// that reads the gradients then has its backward of the sample before its own next forward of the
-// slot, and that forward precedes this stage's.
+// that reads the gradients then has its backward and weight gradient of the sample before its own
+// next forward of the slot, and that forward precedes this stage's.
 absl::StatusOr<GraphedStage::Pools> GraphedStage::NewPools(at::Device device, const Plan& plan) {
   bool shared = true;
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
@@ -251,9 +256,10 @@ const Tensors* GraphedStage::Backward(Slot& slot, const SampleOperation& operati
 
 // The warm-up has made the parameters' gradients, so the graph adds to them in place. If the
 // capture fails, the slot's memory still holds what the backward left.
-void GraphedStage::WeightGradient(Slot& slot, std::int64_t number) {
+void GraphedStage::WeightGradient(Slot& slot, std::int64_t slot_number) {
   if (slot.weight_gradient == nullptr && !stays_eager_) {
-    slot.weight_gradient = Capture(PoolOfBackward(number), [&] { slot.left.AddToParameters(); });
+    slot.weight_gradient =
+        Capture(PoolOfBackward(slot_number), [&] { slot.left.AddToParameters(); });
   }
   if (slot.weight_gradient == nullptr) {
     slot.left.AddToParameters();

@@ -8,6 +8,7 @@
 //   slot 0   F ▷ outputs, kept tensors    samples 0, 4, 8 ...     launched in turn, in the
 //   slot 1   F ▷ outputs, kept tensors    samples 1, 5, 9 ...     order of the plan
 //   ...      B ▷ gradients of the inputs
+//            W, of a split backward
 //            U                            one for all slots, for each version of the weights
 //
 // The first samples run eagerly, so that LibTorch has chosen its algorithms, and gradients and the
@@ -93,7 +94,7 @@ class GraphedStage {
     std::vector<StaticInput> roots;
     Tensors gradients;
     std::unique_ptr<DeviceGraph> backward;
-    // Of a split backward: what its graph leaves, in the slot's memory.
+    // The gradients that the graph of a split backward has left. They read the slot's memory.
     WeightGradients left;
     std::unique_ptr<DeviceGraph> weight_gradient;
   };
@@ -130,7 +131,7 @@ class GraphedStage {
   [[nodiscard]] const Tensors* Backward(Slot& slot, const SampleOperation& operation,
                                         const IncomingTensors& gradients);
   /// Launches the weight gradient of the backward that was launched in the slot.
-  void WeightGradient(Slot& slot, std::int64_t number);
+  void WeightGradient(Slot& slot, std::int64_t slot_number);
   /// Fills the newest version and runs the optimizer's step.
   void Update();
 

@@ -52,7 +52,7 @@ void SetDevices(const Value& at, const Json& value, const Target& target) {
 constexpr ConfigKey kScheduleKeys[] = {
     {"kind", ChoiceType{Kinds}, Member([](auto& t) -> auto& { return t.stream->learner.schedule; }),
      "sequential: one frame at a time, the reference. one_f_one_b_star: one forward and one "
-     "backward of each stage in turn, the least staleness of a pipeline. partime: every stage "
+     "backward of each stage in turn, the least staleness at full load. partime: every stage "
      "works all the time, on the results of its neighbours from the previous period. auto: a plan "
      "for frames_per_second; the default if the key is left out. Others: one_f_one_b_one_w, local, "
      "recompute, stale, hybrid, pipedream, pipedream_2bw, gpipe, timeprest, k_periodic, "

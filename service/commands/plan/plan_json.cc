@@ -38,14 +38,14 @@ json WeightsJson(const pipeline::WeightsRead& weights) {
 }
 
 json OperationJson(const pipeline::Operation& operation, std::size_t device, std::size_t order) {
-  const std::string kind =
-      absl::StrReplaceAll(pipeline::Name(operation.kind), {{" ", "_"}});  // "weight_gradient"
+  const std::string kind = absl::StrReplaceAll(std::string(pipeline::Name(operation.kind)),
+                                               {{" ", "_"}});  // "weight_gradient"
   json object = {{"stage", operation.stage}, {"kind", kind},     {"sample", operation.first},
                  {"span", operation.count},  {"device", device}, {"order", order},
                  {"shift", operation.shift}};
   using enum pipeline::OperationKind;
-  if (operation.kind == kForward || operation.kind == kBackward)
-    object["weights"] = WeightsJson(operation.weights);
+  const bool reads = operation.kind == kForward || operation.kind == kBackward;
+  if (reads) object["weights"] = WeightsJson(operation.weights);
   if (operation.kind == kBackward) {
     const bool inputs = operation.keeps == pipeline::Keeps::kInputs;
     object["keeps"] = inputs ? "inputs" : "activations";

@@ -23,7 +23,9 @@ using pipeline::StageCost;
 // The T of 1F1B*: the frames' period; without a period every stage is a group.
 double PeriodToPlanFor(const PlanRequest& request, const std::vector<StageCost>& costs) {
   if (request.period_ms > 0) return std::max(request.period_ms, pipeline::MinPeriod(costs));
-  if (request.schedule == "one_f_one_b_star") return pipeline::kEachStageAGroup;
+  if (request.schedule == "one_f_one_b_star" || request.schedule == "one_f_one_b_one_w") {
+    return pipeline::kEachStageAGroup;
+  }
   return 0;
 }
 

@@ -23,8 +23,7 @@ absl::StatusOr<std::vector<PlanReport>> Example(const std::string& schedule) {
   network.layers.assign(
       std::size_t{kStages} * share,
       {.name = "layer",
-       .cost = {
-           .forward = 1.0 / share, .backward = 2.0 / share, .weight_gradient = 1.0 / share}});
+       .cost = {.forward = 1.0 / share, .backward = 2.0 / share, .weight_gradient = 1.0 / share}});
   return MakePlanReports(network, {.schedule = schedule,
                                    .devices = kStages,
                                    .layers_of_stages = std::vector<int>(network.layers.size(), 1),

@@ -117,22 +117,42 @@ Plan RandomPlan(std::mt19937& random) {
     channel.slots = 1 + up_to(3);
     channel.gradient_slots = 1 + up_to(3);
   }
-  plan.devices.assign(1 + up_to(stages - 1), {});
+  // By device: operations that stay together.
+  std::vector<std::vector<std::vector<Operation>>> orders(1 + up_to(stages - 1));
   for (int stage = 1; stage <= stages; ++stage) {
     plan.stages[stage - 1].slots = 1 + up_to(4);
     const int forward = up_to(3);
     const int backward = forward + up_to(3);
-    auto& order = plan.devices[up_to(static_cast<int>(plan.devices.size()) - 1)];
-    order.push_back({.kind = kForward, .stage = stage, .shift = forward});
-    order.push_back({.kind = kBackward, .stage = stage, .shift = backward});
-    const bool splits = up_to(1) == 1;
-    const int complete = backward + (splits ? up_to(1) : 0);
-    plan.stages[stage - 1].splits_backward = splits;
-    if (splits) order.push_back({.kind = kWeightGradient, .stage = stage, .shift = complete});
-    order.push_back({.kind = kUpdate, .stage = stage, .shift = complete + up_to(1)});
+    auto& order = orders[up_to(static_cast<int>(orders.size()) - 1)];
+    order.push_back({{.kind = kForward, .stage = stage, .shift = forward}});
+    const Operation b = {.kind = kBackward, .stage = stage, .shift = backward};
+    Operation w = {.kind = kWeightGradient, .stage = stage, .shift = backward};
+    Operation u = {.kind = kUpdate, .stage = stage, .shift = backward + up_to(1)};
+    switch (up_to(3)) {
+      case 0:
+        plan.stages[stage - 1].splits_backward = true;
+        order.push_back({b, w});
+        order.push_back({u});
+        break;
+      case 1:  // Only forwards may come between a backward and its weight gradient.
+        plan.stages[stage - 1].splits_backward = true;
+        w.shift = u.shift = backward + 1;
+        order.push_back({w, u, b});
+        break;
+      default:
+        order.push_back({b});
+        order.push_back({u});
+    }
   }
-  std::erase_if(plan.devices, [](const auto& order) { return order.empty(); });
-  for (auto& order : plan.devices) std::shuffle(order.begin(), order.end(), random);
+  plan.devices.clear();
+  for (auto& order : orders) {
+    if (order.empty()) continue;
+    std::shuffle(order.begin(), order.end(), random);
+    auto& of_device = plan.devices.emplace_back();
+    for (const auto& together : order) {
+      of_device.insert(of_device.end(), together.begin(), together.end());
+    }
+  }
   return plan;
 }
 

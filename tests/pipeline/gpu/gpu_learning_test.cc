@@ -75,13 +75,15 @@ TEST_P(PlacedUnder, LearnsAsOnTheCpuByWhatWasCaptured) {
 // Its graph is launched one period after its backward's.
 TEST_F(GpuTest, AWeightGradientThatComesLaterIsThatOfItsSample) {
   const std::vector<at::Tensor> inputs = SmallInputs(80);
-  SmallRun run{.schedule = "one_f_one_b_one_w", .stages = 3, .request = {.period = 4}};
-  const Outcome on_cpu = Serially(run, inputs);
-  run.devices = {kGpu};
-  run.captures = true;
-  const Outcome on_gpu = InTheEngine(run, inputs);
-  ExpectNear(on_gpu, on_cpu);
-  EXPECT_THAT(on_gpu.why_not_captured, Each(""));
+  for (const int stages : {3, 6}) {
+    SmallRun run{.schedule = "one_f_one_b_one_w", .stages = stages, .request = {.period = 4}};
+    const Outcome on_cpu = Serially(run, inputs);
+    run.devices = {kGpu};
+    run.captures = true;
+    const Outcome on_gpu = InTheEngine(run, inputs);
+    ExpectNear(on_gpu, on_cpu);
+    EXPECT_THAT(on_gpu.why_not_captured, Each("")) << stages;
+  }
 }
 
 // A sample with values that are not finite changes no weights, wherever it is detected.

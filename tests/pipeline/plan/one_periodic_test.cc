@@ -1,6 +1,7 @@
 // The plans must have the properties that Beaumont, Eyraud-Dubois and Shilova prove for 1F1B*,
 // k-periodic patterns and placements that are not contiguous.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <random>
 
@@ -85,6 +86,38 @@ TEST(OneFOneBStarTest, HasTheLeastNcaWhereCopiesTakeTime) {
 }
 
 // Section 5.1: groups are numbered from the end, and NCA is the group's number.
+// The rule for whole backwards alone: a stage that has been away for `away` waits for the next
+// period unless all its operations fit.
+std::vector<int> StarLags(const std::vector<StageCost>& costs, double period) {
+  std::vector<int> lags(costs.size());
+  double away = 0;
+  for (std::size_t i = costs.size() - 1; i-- > 0;) {
+    away += costs[i + 1].forward + costs[i + 1].backward + 2 * costs[i].copy;
+    lags[i] = static_cast<int>(std::floor(away / period + 1e-9));
+    if (away - lags[i] * period + costs[i].total() <= period * (1 + 1e-9)) continue;
+    away = ++lags[i] * period;
+  }
+  return lags;
+}
+
+TEST(OneFOneBStarTest, FollowsItsRuleWhereSomeOperationsCostNothing) {
+  std::mt19937 random(8);
+  const auto some = [&] { return static_cast<double>(random() % 4) / 10; };
+  for (int run = 0; run < 5000; ++run) {
+    ScheduleRequest request = EqualStages(2 + run % 4);
+    for (StageCost& cost : request.costs) {
+      cost = {.forward = 0.1 + some(), .backward = some(), .update = some(), .copy = some()};
+    }
+    request.period = MinPeriod(request.costs) * (1 + some());
+    const Plan plan = *MakePlan("one_f_one_b_star", request);
+    const std::vector<int> lags = StarLags(request.costs, request.period);
+    for (std::size_t i = 0; i < lags.size(); ++i) {
+      EXPECT_EQ(plan.rules(static_cast<int>(i) + 1).slots, lags[i] + 1) << run;
+      EXPECT_EQ(plan.devices[i][1].shift - plan.devices[i][0].shift, lags[i]) << run;
+    }
+  }
+}
+
 TEST(OneFOneBStarTest, NcaIsTheNumberOfTheGroup) {
   ScheduleRequest request = EqualStages(6);
   request.period = 6;  // Two stages fit into a group.

@@ -121,10 +121,12 @@ std::vector<Mistake> MistakesOfSplitBackwards() {
          AddSecondSample(p, /*periods_later=*/0);
          std::swap(p.devices[0][2].first, p.devices[0][6].first);
        },
-       "stage 1 has its backwards and its weight gradients in different orders"},
+       "B1(0) is not followed by its weight gradient"},
+      {"an update of half a gradient",
+       [](Plan& p) { p.devices[0][2].shift = ++p.devices[0][3].shift; },
+       "B1(0) is not followed by its weight gradient"},
       {"a slot that its weight gradient still reads", [](Plan& p) { --p.stages[1].slots; },
        "stage 2 has 1 slots for activations and needs 2"},
-      {"standstill", [](Plan& p) { std::swap(p.devices[0][1], p.devices[0][2]); }, "standstill"},
   };
 }
 

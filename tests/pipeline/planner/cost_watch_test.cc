@@ -132,6 +132,23 @@ TEST_F(CostWatchTest, WhatNoLongerLearnsIsTakenToMoveAsItsForwards) {
   EXPECT_EQ(measured->at(1).backward, 20);
 }
 
+TEST_F(CostWatchTest, TheTwoPartsOfABackwardAddUp) {
+  watch_.PlannedWith({{.forward = 10, .backward = 20, .update = 2, .weight_gradient = 8}},
+                     seconds(10));
+  Work(1, kForward, milliseconds(10));
+  Work(1, kBackward, milliseconds(15));
+  Work(1, kUpdate, milliseconds(2));
+  EXPECT_THAT(watch_.Measured()->at(0).backward, DoubleEq(15)) << "a whole backward";
+  EXPECT_THAT(watch_.Measured()->at(0).weight_gradient, DoubleEq(6));
+  Work(1, OperationKind::kWeightGradient, milliseconds(4));
+  EXPECT_THAT(watch_.Measured()->at(0).backward, DoubleEq(19));
+  EXPECT_THAT(watch_.Measured()->at(0).weight_gradient, DoubleEq(4));
+  watch_.Forget();
+  Work(1, kForward, milliseconds(20));
+  Work(1, OperationKind::kWeightGradient, milliseconds(4), 1);
+  EXPECT_THAT(watch_.Measured()->at(0).backward, DoubleEq(40)) << "as the forwards have moved";
+}
+
 TEST_F(CostWatchTest, ForgetsTheStagesThatWere) {
   WorkAsPlanned(1);
   WorkAsPlanned(2);

@@ -154,6 +154,28 @@ double MaxBytes(const PlannerRequest& request, const PlannedPipeline& planned) {
   return std::ranges::max(DeviceBytes(planned.plan, request.layers, planned.cuts));
 }
 
+// At 65 % of the load of four devices.
+PlannerRequest SplitRequest() {
+  PlannerRequest request = Request(/*interval=*/4.6, /*devices=*/4);
+  for (LayerProfile& layer : request.layers) layer.cost.weight_gradient = 0.5;
+  return request;
+}
+
+TEST(PlannerTest, SplitsBackwardsWhereThatMeansLessStaleness) {
+  const auto split = PlanFor(SplitRequest());
+  const auto whole = PlanFor(Request(4.6, 4));
+  ASSERT_TRUE(split.ok() && whole.ok());
+  EXPECT_EQ(whole->plan.schedule, "auto: one_f_one_b_star");
+  EXPECT_EQ(split->plan.schedule, "auto: one_f_one_b_one_w");
+  EXPECT_EQ(split->staleness, 2);
+  EXPECT_EQ(whole->staleness, 3);
+  EXPECT_TRUE(split->holds);
+  EXPECT_LE(split->dropped_share, kToleratedDrops);
+  PlannerRequest one_device = SplitRequest();
+  one_device.interval = 20;
+  EXPECT_EQ(PlanFor(one_device)->plan.schedule, "auto: one_f_one_b_star");
+}
+
 TEST(PlannerTest, UsesMoreDevicesWhereFewerHaveTooLittleMemory) {
   EXPECT_TRUE(PlanFor(RequestWithBytes(20, 1, 80)).ok());
   const PlannerRequest tight = RequestWithBytes(20, 4, 20);

@@ -243,5 +243,17 @@ TEST(ScaledTest, ScalesTheLayersOfEachStageByWhatItMoved) {
   EXPECT_EQ(scaled[2].cost.backward, 10);
 }
 
+TEST(ScaledTest, ScalesThePartsOfABackwardByThemselves) {
+  const std::vector<LayerProfile> layers = {
+      {.name = "a", .cost = {.forward = 1, .backward = 3, .weight_gradient = 1}},
+      {.name = "b", .cost = {.forward = 1, .backward = 5, .weight_gradient = 3}}};
+  // Four for the inputs, and four for the weights.
+  const auto scaled = Scaled(layers, {}, {{.forward = 2, .backward = 10, .weight_gradient = 8}});
+  EXPECT_EQ(scaled[0].cost.weight_gradient, 2);
+  EXPECT_EQ(scaled[0].cost.backward, 1 + 2);
+  EXPECT_EQ(scaled[1].cost.weight_gradient, 6);
+  EXPECT_EQ(scaled[1].cost.backward, 1 + 6);
+}
+
 }  // namespace
 }  // namespace millrace::pipeline

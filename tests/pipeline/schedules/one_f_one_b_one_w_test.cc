@@ -31,11 +31,21 @@ std::vector<int> LagsOf(const std::string& schedule, ScheduleRequest request, do
 
 int Sum(const std::vector<int>& values) { return std::accumulate(values.begin(), values.end(), 0); }
 
-TEST(OneFOneBOneWTest, HalvesTheLagsAtThreeQuartersOfTheLoad) {
+TEST(OneFOneBOneWTest, HasShorterLagsAtThreeQuartersOfTheLoad) {
   EXPECT_THAT(LagsOf("one_f_one_b_star", EqualStages(4), 4), ElementsAre(3, 2, 1, 0));
   EXPECT_THAT(LagsOf("one_f_one_b_one_w", EqualStages(4), 4), ElementsAre(2, 1, 1, 0));
   EXPECT_THAT(LagsOf("one_f_one_b_star", EqualStages(8), 4), ElementsAre(7, 6, 5, 4, 3, 2, 1, 0));
   EXPECT_THAT(LagsOf("one_f_one_b_one_w", EqualStages(8), 4), ElementsAre(4, 3, 3, 2, 2, 1, 1, 0));
+}
+
+TEST(OneFOneBOneWTest, ItsPictureIsRight) {
+  ScheduleRequest request = EqualStages(4);
+  request.period = 4;
+  EXPECT_EQ(PatternText(*MakePlan("one_f_one_b_one_w", request)),
+            "  device 0   F1(0) W1(0)-2 U1(0)-2 B1(0)-1\n"
+            "  device 1   F2(0) B2(0)-1 W2(0)-1 U2(0)-1\n"
+            "  device 2   F3(0)-1 W3(0)-2 U3(0)-2 B3(0)-1\n"
+            "  device 3   F4(0)-1 B4(0)-1 W4(0)-1 U4(0)-1\n");
 }
 
 TEST(OneFOneBOneWTest, IsNoBetterAtFullLoad) {
@@ -90,14 +100,14 @@ Plan WithLags(const ScheduleRequest& request, const std::vector<int>& lags,
   return plan;
 }
 
-// The oracle: every order of three stages.
+// The oracle: every order of three stages with F first, up to a lag of 3.
 TEST(OneFOneBOneWTest, HasTheLeastLagsOfItsKind) {
   std::mt19937 random(5);
   for (int run = 0; run < 30; ++run) {
     const ScheduleRequest request = RandomRequest(3, run % 2, random);
     const int found = Sum(LagsOf("one_f_one_b_one_w", request, request.period));
-    for (int way = 0; way < 6 * 6 * 6; ++way) {
-      const std::vector<int> ways = {way / 36, way / 6 % 6, way % 6};
+    for (int way = 0; way < 8 * 8 * 8; ++way) {
+      const std::vector<int> ways = {way / 64, way / 8 % 8, way % 8};
       std::vector<int> lags;
       std::vector<bool> late;
       for (int of_stage : ways) {
@@ -109,6 +119,34 @@ TEST(OneFOneBOneWTest, HasTheLeastLagsOfItsKind) {
       if (SteadyPeriod(plan, request.costs) > request.period * (1 + 1e-9)) continue;
       EXPECT_GE(Sum(LagsOf(plan)), found) << run << ", way " << way;
     }
+  }
+}
+
+// The sum of the lags at a load, for F = B = W: the table of docs/schedules.md.
+TEST(OneFOneBOneWTest, GainsAsItsTableSays) {
+  struct Row {
+    double load;
+    std::vector<int> whole;
+    std::vector<int> split;
+  };
+  const std::vector<int> stages = {2, 4, 8};
+  for (const Row& row : {Row{1, {1, 6, 28}, {1, 6, 28}}, Row{0.77, {1, 6, 28}, {1, 6, 28}},
+                         Row{0.75, {1, 6, 28}, {1, 4, 16}}, Row{0.65, {1, 6, 28}, {1, 4, 16}},
+                         Row{0.6, {1, 6, 28}, {0, 2, 12}}, Row{0.5, {0, 2, 12}, {0, 2, 9}}}) {
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      SCOPED_TRACE(testing::Message() << row.load << ", " << stages[i] << " stages");
+      const ScheduleRequest request = EqualStages(stages[i]);
+      EXPECT_EQ(Sum(LagsOf("one_f_one_b_star", request, 3 / row.load)), row.whole[i]);
+      EXPECT_EQ(Sum(LagsOf("one_f_one_b_one_w", request, 3 / row.load)), row.split[i]);
+    }
+  }
+}
+
+TEST(OneFOneBOneWTest, WithoutAPeriodToPlanForEachStageIsAGroup) {
+  std::mt19937 random(1);
+  for (int run = 0; run < 20; ++run) {
+    const ScheduleRequest request = RandomRequest(4, /*max_copy=*/0, random);
+    EXPECT_THAT(LagsOf("one_f_one_b_one_w", request, kEachStageAGroup), ElementsAre(3, 2, 1, 0));
   }
 }
 

@@ -96,6 +96,8 @@ TEST(ProfileLayersTest, EveryLayerHasItsNameAndItsTimes) {
     EXPECT_GT(layer.cost.forward, 0);
     EXPECT_GT(layer.cost.backward, 0);
     EXPECT_GT(layer.cost.update, 0);
+    EXPECT_GT(layer.cost.weight_gradient, 0);
+    EXPECT_LT(layer.cost.weight_gradient, layer.cost.backward);
     EXPECT_DOUBLE_EQ(layer.cost.copy, layer.output_bytes / network.copy_gb_per_s / 1e6);
   }
   ASSERT_TRUE(network.spread.has_value());

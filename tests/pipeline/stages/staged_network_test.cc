@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include <ATen/ops/full_like.h>
@@ -15,6 +16,7 @@
 
 #include "pipeline/engine/step_error.h"
 #include "pipeline/optim/rmsprop.h"
+#include "tests/pipeline/support/norm_layer.h"
 #include "tests/pipeline/support/small_runs.h"
 
 namespace millrace::pipeline {
@@ -32,6 +34,12 @@ struct Case {
   std::string name;
   SmallRun run;
 };
+
+LayerChain ChainWithNorm() {
+  LayerChain chain = SmallChain();
+  chain.layers[2] = std::make_unique<NormLayer>();
+  return chain;
+}
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
@@ -54,6 +62,10 @@ std::vector<Case> AllCases() {
   }
   for (int stages = 2; stages <= 6; ++stages) {
     add("one_f_one_b_one_w", stages, "_T4", {.period = 4});
+    // A layer whose weights get their gradient in the backward.
+    cases.push_back(cases.back());
+    cases.back().name += "_norm";
+    cases.back().run.make_chain = ChainWithNorm;
   }
   add("interleaved", 3, "_121", {.device_of = {0, 1, 0}});
   return cases;

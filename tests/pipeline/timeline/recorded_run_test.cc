@@ -213,6 +213,15 @@ TEST(PlannedRunTest, CostsAreMediansOfOneSampleEach) {
                                 Field(&StageCost::update, 0.5))));
 }
 
+TEST(PlannedRunTest, ABackwardCostsBothItsParts) {
+  const Plan plan = PlanOf("one_f_one_b_one_w", 1);
+  const std::vector<TimelineEvent> events = {{0, {kForward, 1, 0, 0}, {0, 1}},
+                                             {0, {kBackward, 1, 0, 0}, {1, 3}},
+                                             {0, {kWeightGradient, 1, 0, 0}, {3, 6}}};
+  EXPECT_THAT(CostsIn(events, plan), ElementsAre(AllOf(Field(&StageCost::backward, 5),
+                                                       Field(&StageCost::weight_gradient, 3))));
+}
+
 // On paper what a run took is what it takes.
 TEST(PlannedRunTest, ASimulatedRunIsItsOwnPlan) {
   const ScheduleRequest request = RequestOf(ShapeWithSkips(3));
