@@ -53,7 +53,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
 
 Engine::Engine(Options options)
     : plan_(std::move(options.plan)),
-      dependencies_(Dependencies(plan_).Reduced(plan_)),
+      whole_(plan_),
+      reduced_(whole_.Reduced(plan_)),
       run_(std::move(options.run)),
       on_worker_start_(std::move(options.on_worker_start)),
       first_sample_(options.first_sample),
@@ -69,7 +70,7 @@ std::int64_t Engine::AwaitSlot() {
   MILLRACE_CHECK(end_ < 0);
   const std::int64_t sample = enqueued_.done(OperationKind::kForward, 0);
   const std::int64_t pattern = sample / plan_.samples_per_pattern;
-  devices_->Await(dependencies_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern)),
+  devices_->Await(reduced_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern)),
                   pattern);
   return sample;
 }
@@ -124,9 +125,10 @@ void Engine::EnqueueReady() {
 bool Engine::EnqueueNext(Cursor& cursor) {
   if (cursor.ended) return false;
   PlanCursor& at = cursor.at;
+  const Dependencies& dependencies = end_ < 0 ? reduced_ : whole_;
   Work work{.step = at.step(),
             .place = at.place(),
-            .dependencies = dependencies_.of(at.device(), at.place()),
+            .dependencies = dependencies.of(at.device(), at.place()),
             .pattern = at.pattern()};
   const bool exists = end_ < 0 || Exists(plan_, work.step, end_);
   if (!at.filling()) {

@@ -96,7 +96,8 @@ class Engine {
 
   // Constant after construction.
   const Plan plan_;
-  const Dependencies dependencies_;  // Reduced.
+  const Dependencies whole_;    // For the end of the stream: skipped work implies nothing.
+  const Dependencies reduced_;  // Before it.
   const RunStep run_;
   const std::function<void(int)> on_worker_start_;
   const std::int64_t first_sample_;

@@ -170,20 +170,33 @@ TEST(RandomPlansTest, TheCheckerAcceptsThoseThatRun) {
   EXPECT_GT(found[1], 200);
 }
 
-TEST(RandomPlansTest, TheEngineDoesWhatASerialRunDoes) {
-  std::mt19937 random(4);
-  for (int found = 0; found < 30;) {
+// For random plans of several stages, and streams of `min` to `max` samples.
+void ExpectEngineEqualsSerialRun(int plans, int min, int max, std::mt19937& random) {
+  while (plans > 0) {
     const Plan plan = RandomPlan(random);
     if (plan.stage_count() < 2 || !CheckPlan(plan).ok()) continue;
-    ++found;
+    --plans;
+    const int samples = min + static_cast<int>(random() % (max - min + 1));
+    SCOPED_TRACE(testing::Message() << samples << " samples\n" << PatternText(plan));
     FakeStages in_the_engine(plan, 0.02);
-    ASSERT_TRUE(InTheEngine(plan, 40, in_the_engine).ok());
-    const Plan roomy = WithoutBounds(plan, 40);
+    ASSERT_TRUE(InTheEngine(plan, samples, in_the_engine).ok());
+    const Plan roomy = WithoutBounds(plan, samples);
     FakeStages serially(roomy, 0.02);
-    Serially(roomy, 40, serially);
-    EXPECT_EQ(in_the_engine.outputs(), serially.outputs()) << PatternText(plan);
-    EXPECT_EQ(in_the_engine.weights(), serially.weights()) << PatternText(plan);
+    Serially(roomy, samples, serially);
+    EXPECT_EQ(in_the_engine.outputs(), serially.outputs());
+    EXPECT_EQ(in_the_engine.weights(), serially.weights());
   }
+}
+
+TEST(RandomPlansTest, TheEngineDoesWhatASerialRunDoes) {
+  std::mt19937 random(4);
+  ExpectEngineEqualsSerialRun(/*plans=*/30, 40, 40, random);
+}
+
+// Where the stream ends, work is skipped that other work has implied.
+TEST(RandomPlansTest, TheEngineEndsAsASerialRunDoes) {
+  std::mt19937 random(6);
+  ExpectEngineEqualsSerialRun(/*plans=*/200, 1, 8, random);
 }
 
 }  // namespace

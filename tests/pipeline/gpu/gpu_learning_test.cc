@@ -76,7 +76,10 @@ TEST_P(PlacedUnder, LearnsAsOnTheCpuByWhatWasCaptured) {
 TEST_F(GpuTest, AWeightGradientThatComesLaterIsThatOfItsSample) {
   const std::vector<at::Tensor> inputs = SmallInputs(80);
   for (const int stages : {3, 6}) {
-    SmallRun run{.schedule = "one_f_one_b_one_w", .stages = stages, .request = {.period = 4}};
+    SmallRun run{.schedule = "one_f_one_b_one_w",
+                 .stages = stages,
+                 .request = {.period = 4},
+                 .make_chain = SplitChain};
     const Outcome on_cpu = Serially(run, inputs);
     run.devices = {kGpu};
     run.captures = true;

@@ -88,7 +88,7 @@ TEST(ProfileLayersTest, LeavesTheModelAndTheRandomNumbersAsTheyAre) {
 }
 
 TEST(ProfileLayersTest, EveryLayerHasItsNameAndItsTimes) {
-  const NetworkProfile network = Profile(SmallChain());
+  const NetworkProfile network = Profile(SplitChain());
   ASSERT_EQ(network.layers.size(), std::size_t{kSmallLayers});
   for (int i = 0; i < kSmallLayers; ++i) {
     const LayerProfile& layer = network.layers[i];

@@ -19,6 +19,7 @@ TEST_P(SplitBackwardTest, LearnsTheSameBits) {
   whole.request.switch_at = 20;
   SmallRun split = whole;
   split.splits_backward = true;
+  split.make_chain = SplitChain;
   ExpectEqual(InTheEngine(split, inputs), Serially(whole, inputs));
 }
 
@@ -32,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(AllSchedules, SplitBackwardTest, ::testing::ValuesIn(Ot
                          [](const auto& test) { return test.param; });
 
 TEST(SplitBackwardStageTest, AWeightGetsItsGradientFromTheWeightGradient) {
-  const LayerChain chain = SmallChain(/*with_skip=*/false);
+  const LayerChain chain = SmallChain(/*with_skip=*/false, /*splits=*/true);
   Plan plan = *MakePlan("sequential", {.shape = ShapeOf(chain, {3}), .costs = {2, kAssumedCost}});
   SplitBackwards(plan);
   StagedNetwork network({.chain = chain, .cuts = {3}, .plan = plan, .loss = ByInput()});
@@ -50,7 +51,7 @@ TEST(SplitBackwardStageTest, AWeightGetsItsGradientFromTheWeightGradient) {
 }
 
 TEST(SplitBackwardStageTest, ASampleThatTeachesNothingHasNoWeightGradient) {
-  const LayerChain chain = SmallChain(/*with_skip=*/false);
+  const LayerChain chain = SmallChain(/*with_skip=*/false, /*splits=*/true);
   Plan plan = *MakePlan("sequential", {.shape = ShapeOf(chain, {}), .costs = {1, kAssumedCost}});
   SplitBackwards(plan);
   StagedNetwork network({.chain = chain, .plan = plan, .loss = ByInput()});

@@ -36,7 +36,7 @@ struct Case {
 };
 
 LayerChain ChainWithNorm() {
-  LayerChain chain = SmallChain();
+  LayerChain chain = SplitChain();
   chain.layers[2] = std::make_unique<NormLayer>();
   return chain;
 }
@@ -62,6 +62,7 @@ std::vector<Case> AllCases() {
   }
   for (int stages = 2; stages <= 6; ++stages) {
     add("one_f_one_b_one_w", stages, "_T4", {.period = 4});
+    cases.back().run.make_chain = SplitChain;
     // A layer whose weights get their gradient in the backward.
     cases.push_back(cases.back());
     cases.back().name += "_norm";

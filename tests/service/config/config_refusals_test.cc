@@ -213,7 +213,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"NineStages", Stream("source: {uri: a.avi}, schedule: {stages: 9}"),
          "c:3:54: 'stages' is '9'; it must be a whole number from 1 to 8"},
         {"PeriodOfPartime", Stream("source: {uri: a.avi}, schedule: {kind: partime, period_ms: 5}"),
-         "c:3:72: 'period_ms' is for the kinds one_f_one_b_star, interleaved only"},
+         "c:3:72: 'period_ms' is for the kinds one_f_one_b_star, one_f_one_b_one_w, interleaved "
+         "only"},
         {"PlacementOfOtherKinds",
          Stream("source: {uri: a.avi}, schedule: {kind: stale, stages: 2, placement: [0, 1]}"),
          "c:3:81: 'placement' is for the kind interleaved only"},
