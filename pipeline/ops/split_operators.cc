@@ -18,15 +18,20 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+struct Window {
+  std::int64_t stride;
+  std::int64_t padding;
+};
+
 class Conv2d : public torch::autograd::Function<Conv2d> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
                             const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                            std::int64_t stride, std::int64_t padding) {
+                            const Window& window) {
     context->save_for_backward({input, weight, bias.value_or(at::Tensor())});
-    context->saved_data["stride"] = stride;
-    context->saved_data["padding"] = padding;
-    return at::conv2d(input, weight, bias, stride, padding);
+    context->saved_data["stride"] = window.stride;
+    context->saved_data["padding"] = window.padding;
+    return at::conv2d(input, weight, bias, window.stride, window.padding);
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -54,9 +59,9 @@ class Conv2d : public torch::autograd::Function<Conv2d> {
     }
     const bool of_input = context->needs_input_grad(0);
     const bool of_weights = later == nullptr && context->needs_input_grad(1);
-    if (!of_input && !of_weights) return variable_list(5);
+    if (!of_input && !of_weights) return variable_list(4);
     const auto [to_input, to_weight, to_bias] = part(of_input, of_weights);
-    return {to_input, to_weight, to_bias, at::Tensor(), at::Tensor()};
+    return {to_input, to_weight, to_bias, at::Tensor()};
   }
 };
 
@@ -100,7 +105,7 @@ at::Tensor SplitConv2d(const at::Tensor& input, const at::Tensor& weight, const 
                        std::int64_t stride, std::int64_t padding) {
   if (IsConverted(input, weight)) return at::conv2d(input, weight, bias, stride, padding);
   const auto some_bias = bias.defined() ? std::optional(bias) : std::nullopt;
-  return Conv2d::apply(input, weight, some_bias, stride, padding);
+  return Conv2d::apply(input, weight, some_bias, Window{stride, padding});
 }
 
 at::Tensor SplitLinear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias) {
