@@ -9,6 +9,15 @@ int FirstLayer(const std::vector<LayerProfile>& layers, const Cuts& cuts, std::s
   return stage <= cuts.size() ? cuts[stage - 1] : static_cast<int>(layers.size());
 }
 
+StageHolds HeldFor(const Operation& backward, const StageRules& rules) {
+  const bool again = backward.keeps == Keeps::kInputs;
+  // Between a backward and its weight gradient, the gradients of a sample's activations.
+  const int gradients = rules.splits_backward ? 1 : 0;
+  return {.versions = rules.versions,
+          .activations = (again ? 1 : rules.slots) + gradients,
+          .inputs = again ? rules.slots : 0};
+}
+
 }  // namespace
 
 std::vector<StageHolds> HoldsOf(const Plan& plan) {
@@ -17,13 +26,7 @@ std::vector<StageHolds> HoldsOf(const Plan& plan) {
     for (const Operation& operation : order) {
       StageHolds& held = holds[operation.stage - 1];
       if (operation.kind != OperationKind::kBackward || held.inputs > 0) continue;
-      const StageRules& rules = plan.rules(operation.stage);
-      const bool again = operation.keeps == Keeps::kInputs;
-      // Between a backward and its weight gradient, the gradients of a sample's activations.
-      const int gradients = rules.splits_backward ? 1 : 0;
-      held = {.versions = rules.versions,
-              .activations = (again ? 1 : rules.slots) + gradients,
-              .inputs = again ? rules.slots : 0};
+      held = HeldFor(operation, plan.rules(operation.stage));
     }
   }
   return holds;

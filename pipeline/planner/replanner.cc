@@ -113,7 +113,7 @@ Replanner::Replanner(Options options, PlannedPipeline running)
 std::optional<Replan> Replanner::Poll() {
   if (planning_) return Take();
   if (next_rate_ && clock_.Now() >= not_before_) {
-    BeginForRate();
+    BeginForRate(*next_rate_);
     return std::nullopt;
   }
   if (++polls_ % kPollsToALook != 0) return std::nullopt;
@@ -125,10 +125,10 @@ std::optional<Replan> Replanner::Poll() {
   return std::nullopt;
 }
 
-void Replanner::BeginForRate() {
-  std::string why = absl::StrFormat("the camera sends %.3g frames a second instead of %.3g",
-                                    *next_rate_, kMillisecondsPerSecond / request_.interval);
-  last_interval_ = std::exchange(request_.interval, kMillisecondsPerSecond / *next_rate_);
+void Replanner::BeginForRate(double rate) {
+  std::string why = absl::StrFormat("the camera sends %.3g frames a second instead of %.3g", rate,
+                                    kMillisecondsPerSecond / request_.interval);
+  last_interval_ = std::exchange(request_.interval, kMillisecondsPerSecond / rate);
   Begin(watch_.Measured().value_or(StageCosts(CostsOf(request_.layers), running_.cuts)),
         std::move(why));
 }
@@ -157,7 +157,9 @@ void Replanner::Begin(std::vector<StageCost> measured, std::string why) {
 
 // The running plan goes on. Poll() tries again after the pause.
 void Replanner::GiveUp() {
-  if (last_interval_) request_.interval = *std::exchange(last_interval_, std::nullopt);
+  if (!last_interval_) return;
+  request_.interval = *last_interval_;
+  last_interval_.reset();
 }
 
 void Replanner::PlanOnThread(const PlannerRequest& request, const PlannedPipeline& running) {

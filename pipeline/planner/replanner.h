@@ -93,7 +93,7 @@ class Replanner {
 
  private:
   void Begin(std::vector<StageCost> measured, std::string why);
-  void BeginForRate();
+  void BeginForRate(double rate);
   void GiveUp();
   void PlanOnThread(const PlannerRequest& request, const PlannedPipeline& running);
   [[nodiscard]] std::optional<Replan> Take() ABSL_LOCKS_EXCLUDED(mu_);
