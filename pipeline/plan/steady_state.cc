@@ -121,6 +121,12 @@ class EventGraph {
     }
   }
 
+  struct LinkUse {
+    std::size_t event = 0;
+    int shift = 0;
+    double cost = 0;
+  };
+
   // A link carries the copies in the order in which its device makes them.
   void AddCopies() {
     copied_.resize(copies_.all().size());
@@ -138,14 +144,17 @@ class EventGraph {
         }
       }
     }
-    for (const std::vector<LinkUse>& of_link : uses) {
-      for (std::size_t i = 0; i < of_link.size(); ++i) {
-        const LinkUse& before = of_link[i > 0 ? i - 1 : of_link.size() - 1];
-        edges_.push_back({.from = before.event,
-                          .to = of_link[i].event,
-                          .patterns = before.shift - of_link[i].shift + (i > 0 ? 0 : 1),
-                          .cost = of_link[i].cost});
-      }
+    for (const std::vector<LinkUse>& of_link : uses) AddTurns(of_link);
+  }
+
+  // A link carries one copy at a time.
+  void AddTurns(const std::vector<LinkUse>& of_link) {
+    for (std::size_t i = 0; i < of_link.size(); ++i) {
+      const LinkUse& before = of_link[i > 0 ? i - 1 : of_link.size() - 1];
+      edges_.push_back({.from = before.event,
+                        .to = of_link[i].event,
+                        .patterns = before.shift - of_link[i].shift + (i > 0 ? 0 : 1),
+                        .cost = of_link[i].cost});
     }
   }
 
@@ -181,12 +190,6 @@ class EventGraph {
     const Operation& operation = plan_.devices[device][place];
     return CostOf(plan_, operation, costs_[operation.stage - 1]);
   }
-
-  struct LinkUse {
-    std::size_t event = 0;
-    int shift = 0;
-    double cost = 0;
-  };
 
   const Plan& plan_;
   const std::vector<StageCost>& costs_;

@@ -74,8 +74,9 @@ std::string FramesText(const FoundPlan& found) {
 }
 
 std::string TText(const FoundPlan& found) {
-  if (found.t_ms > 0)
+  if (found.t_ms > 0) {
     return absl::StrCat(NumberText(found.t_ms), " ms, which the groups of stages fit");
+  }
   return "none: every stage is a group of its own";
 }
 
