@@ -23,7 +23,7 @@
 #include "service/config/config_file.h"
 #include "service/config/warm_start.h"
 #include "service/console/progress.h"
-#include "service/registry/claims.h"
+#include "service/registry/turns.h"
 #include "service/server/cli_log.h"
 #include "service/server/real_stream.h"
 #include "service/server/serve.h"
@@ -83,14 +83,15 @@ void WarnOfColdStart(const StreamConfig& config) {
 }
 
 /// A learner's construction measures the costs of its operations. Only one learner is measured at a
-/// time, because concurrent measurements would disturb each other.
+/// time, because concurrent measurements would disturb each other. A network that never answers
+/// keeps no other stream waiting for good.
 void MeasureInTurn(CameraStream::Options& options) {
-  static Claims measuring;
+  static Turns measuring({.on_overtaken = WarnOfLongStart});
   options.make_learner = [make = std::move(options.make_learner)](
                              const StreamConfig& config, pipeline::OnPrediction call,
                              const pipeline::LearnerHooks& hooks) mutable
       -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
-    MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim turn, measuring.Take("", hooks.stop));
+    MILLRACE_ASSIGN_OR_RETURN(const Turns::Turn turn, measuring.Take(config.name, hooks.stop));
     return make(config, std::move(call), hooks);
   };
 }
@@ -123,23 +124,23 @@ class SignalRelay {
   void RequestStop() ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     stop_ = true;
-    Tell();
+    Relay();
   }
   void Reload() ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     reload_ = true;
-    Tell();
+    Relay();
   }
   /// Null: the server no longer exists.
   void HandTo(Serve* serve) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     serve_ = serve;
-    Tell();
+    Relay();
   }
 
  private:
   // Called with the lock held, so that the server is not destroyed meanwhile. Both calls are quick.
-  void Tell() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  void Relay() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (serve_ == nullptr) return;
     if (stop_) serve_->RequestStop();
     if (std::exchange(reload_, false)) serve_->Reload();
@@ -199,7 +200,7 @@ void AddServe(CLI::App& app, ServeArguments& arguments) {
 int RunServe(const ServeArguments& arguments) {
   SignalRelay relay;
   StopSignals signals(StopSignals::HangUp::kAsksToReload, kStopLimit);
-  // SIGHUP comes from a closed terminal and from a user who wants a reload.
+  // SIGHUP comes from a closed terminal, or from a user as a request to reload.
   const auto hang_up = [&relay, had_terminal = HasTerminal()] {
     had_terminal && !HasTerminal() ? relay.RequestStop() : relay.Reload();
   };

@@ -28,13 +28,23 @@ constexpr std::chrono::milliseconds kTerminalPause(500);
 constexpr std::chrono::milliseconds kLogPause(5000);
 // Grace period for subscribers to read the rest of the rings after the streams have stopped.
 constexpr std::chrono::milliseconds kGrpcGrace(700);
+
 }  // namespace
+
+void WarnOfLongStart(const std::string& stream) {
+  const LogAbout about(stream);
+  spdlog::warn(
+      "stream '{}': its start has taken half a minute. Other streams no longer wait for it. If its "
+      "network never answers, it keeps a core busy until the server ends",
+      stream);
+}
 
 Serve::Serve(Options options)
     : options_(std::move(options)),
       shares_(ShareOpenFiles(MaxOpenFiles(), options_.config.streams.size())),
       budget_(options_.config.budget, streams_,
               [this](const ingest::SourceOptions& source) { return AnnouncedBy(source); }),
+      loading_({.on_overtaken = WarnOfLongStart}),
       rules_({.defaults = options_.config.defaults, .sources = options_.config.client_sources}),
       fit_(options_.look),
       changes_({.streams = &streams_,
@@ -81,9 +91,21 @@ absl::Status Serve::Run() {
   return Report();
 }
 
+// If a stream's start hangs, Run() does not reach Stop(). Then streams that already learn end here,
+// with their last checkpoints.
 void Serve::RequestStop() {
   stop_.request_stop();
   Wake();
+  {
+    const MutexLock lock(mu_);
+    if (started_) return;
+  }
+  const auto end_streams = [this]() -> absl::Status {
+    streams_.Stop();
+    return absl::OkStatus();
+  };
+  reloading_.Post(this, [end_streams] { Caught(end_streams, "ending the streams").IgnoreError(); })
+      .IgnoreError();
 }
 
 // Before started_ is set, the streams of the original file are still being started one by one.
@@ -168,10 +190,10 @@ absl::StatusOr<HeldMemory> Serve::HoldMemory(const StreamConfig& config,
                                              const std::stop_token& stop) {
   if (!options_.memory_need) return nullptr;
   const double to_load = MemoryToLoad(config);
-  std::optional<absl::StatusOr<Claims::Claim>> turn;
+  std::optional<absl::StatusOr<Turns::Turn>> turn;
   HeldMemory meanwhile;  // Held until the need is known.
   if (to_load > 0) {
-    turn.emplace(loading_.Take("", stop));
+    turn.emplace(loading_.Take(config.name, stop));
     MILLRACE_RETURN_IF_ERROR(turn->status());
     MILLRACE_ASSIGN_OR_RETURN(meanwhile, budget_.HoldMemory(config, to_load));
   }

@@ -26,12 +26,12 @@
 #include "service/net/open_files.h"
 #include "service/net/self_dial.h"
 #include "service/registry/budget_gate.h"
-#include "service/registry/claims.h"
 #include "service/registry/client_rules.h"
 #include "service/registry/stream_changes.h"
 #include "service/registry/stream_event_log.h"
 #include "service/registry/stream_record.h"
 #include "service/registry/stream_registry.h"
+#include "service/registry/turns.h"
 #include "service/rpc/call_thread.h"
 #include "service/server/camera_fit.h"
 #include "service/server/certificate_watch.h"
@@ -49,6 +49,9 @@ struct StreamObservers {
   std::function<void(const Overload&)> on_overload = {};
   std::function<absl::Status(const pipeline::LearnerDescription&)> admit = {};
 };
+
+/// Logs that the start of a stream takes very long.
+void WarnOfLongStart(const std::string& stream);
 
 /// One run of the server. Run() is for one thread; RequestStop() and Reload() are thread-safe.
 class Serve {
@@ -163,7 +166,7 @@ class Serve {
                      }};
   CallCounts calls_;
   BudgetGate budget_;
-  Claims loading_;  // For users' networks, which are loaded one at a time.
+  Turns loading_;  // For users' networks, which are loaded one at a time.
   ClientRules rules_;
   CameraFit fit_;
   StreamChanges changes_;
