@@ -205,15 +205,16 @@ class FlowEvaluating {
       MILLRACE_RETURN_IF_ERROR(LoadWeights(options_.weights[i], *flow.chain));  // Only checks that
                                                                                 // the weights fit.
     }
-    if (flow.phases.size() > 1 && !options_.camera_rates.empty()) {
+    PlannedChain& chain = flow.network;
+    if (chain.phases.size() > 1 && !options_.camera_rates.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the schedule ", schedule,
                        " changes on its way and cannot run behind a camera on paper; "
                        "leave it out, or leave out the camera's rates"));
     }
-    learner.cuts = flow.cuts;
-    planned->plan = flow.phases.front().plan;
-    planned->costs = std::move(flow.costs);
+    learner.cuts = chain.cuts;
+    planned->plan = chain.phases.front().plan;
+    planned->costs = std::move(chain.costs);
     for (const StageCost& cost : planned->costs) {
       planned->step_ms += cost.forward + cost.backward + cost.update;
     }

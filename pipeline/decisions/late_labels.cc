@@ -9,36 +9,40 @@
 namespace millrace::pipeline {
 
 LateLabels::LateLabels(const Options& options)
-    : options_(options),
+    : window_(options.window),
+      begin_(options.first),
+      in_flight_(options.in_flight),
       admitted_(options.first),
       next_step_(options.first),
       first_(options.first) {
   MILLRACE_CHECK(options.window >= 1 && options.in_flight >= 0 && options.first >= 0);
 }
 
-void LateLabels::Admit(std::int64_t number, std::optional<SampleLabel> label) {
+void LateLabels::Admit(std::int64_t number, std::optional<SampleLabel> label,
+                       int learn_from_every) {
   const MutexLock lock(mu_);
   MILLRACE_CHECK(number == admitted_);
   ++admitted_;
   if (label) ++figures_.in_time;
-  entries_.push_back({.label = std::move(label), .counts_from = 0});
+  entries_.push_back(
+      {.label = std::move(label), .counts_from = 0, .learn_from_every = learn_from_every});
 }
 
 absl::Status LateLabels::Add(std::int64_t number, SampleLabel label) {
   const MutexLock lock(mu_);
-  if (number < options_.first || number >= admitted_) {
+  if (number < begin_ || number >= admitted_) {
     ++figures_.unknown;
-    const bool none = admitted_ == options_.first;
+    const bool none = admitted_ == begin_;
     return absl::NotFoundError(
         absl::StrCat("there is no sample ", number, "; ",
                      none ? "no sample has come in yet"
-                          : absl::StrCat(options_.first, " to ", admitted_ - 1, " have come in")));
+                          : absl::StrCat(begin_, " to ", admitted_ - 1, " have come in")));
   }
-  if (number + options_.window <= next_step_) {
+  if (number + window_ <= next_step_) {
     ++figures_.too_late;
-    return absl::OutOfRangeError(absl::StrCat(
-        "the label of sample ", number, " comes too late: only the last ", options_.window,
-        " samples are learned from, now ", next_step_ - options_.window + 1, " and later"));
+    return absl::OutOfRangeError(
+        absl::StrCat("the label of sample ", number, " comes too late: only the last ", window_,
+                     " samples are learned from, now ", next_step_ - window_ + 1, " and later"));
   }
   Entry& entry = entries_[number - first_];
   if (entry.label) {
@@ -56,18 +60,28 @@ absl::Status LateLabels::Add(std::int64_t number, SampleLabel label) {
 std::vector<LateLabels::Labelled> LateLabels::Labels(std::int64_t step) {
   const MutexLock lock(mu_);
   MILLRACE_CHECK(step < admitted_);
-  next_step_ = std::max(next_step_, step + 1);
+  while (next_step_ <= step) Begin(next_step_++);
   Forget();
-  const std::int64_t oldest = std::max(options_.first, step - options_.window + 1);
-  MILLRACE_CHECK(oldest >= first_);
+  MILLRACE_CHECK(OldestOf(step) >= first_);
   std::vector<Labelled> labels;
-  for (std::int64_t sample = oldest; sample <= step; ++sample) {
+  for (std::int64_t sample = OldestOf(step); sample <= step; ++sample) {
     const Entry& entry = entries_[sample - first_];
-    if (!entry.label || step < entry.counts_from || step >= entry.counts_until) continue;
+    if (!Teaches(entry, step)) continue;
     const bool fresh = step == std::max(sample, entry.counts_from);
     labels.push_back({.sample = sample, .label = *entry.label, .fresh = fresh});
   }
   return labels;
+}
+
+bool LateLabels::Learns(std::int64_t step) const {
+  const MutexLock lock(mu_);
+  MILLRACE_CHECK(step >= first_ && step < next_step_);
+  return entries_[step - first_].learns;
+}
+
+void LateLabels::Remember(std::int64_t in_flight) {
+  const MutexLock lock(mu_);
+  in_flight_ = std::max(in_flight_, in_flight);
 }
 
 void LateLabels::GiveUp() {
@@ -78,10 +92,30 @@ void LateLabels::GiveUp() {
   }
 }
 
+// Decides whether the step learns.
+void LateLabels::Begin(std::int64_t step) {
+  bool labelled = false;
+  for (std::int64_t sample = OldestOf(step); sample <= step && !labelled; ++sample) {
+    labelled = Teaches(entries_[sample - first_], step);
+  }
+  Entry& entry = entries_[step - first_];
+  if (!labelled) return;
+  entry.learns = entry.learn_from_every > 0 && left_out_ + 1 >= entry.learn_from_every;
+  left_out_ = entry.learns ? 0 : left_out_ + 1;
+}
+
+bool LateLabels::Teaches(const Entry& entry, std::int64_t step) const {
+  return entry.label && step >= entry.counts_from && step < entry.counts_until;
+}
+
+std::int64_t LateLabels::OldestOf(std::int64_t step) const {
+  return std::max(begin_, step - window_ + 1);
+}
+
 // Keeps the samples of every step that Labels() may still return.
 void LateLabels::Forget() {
-  const std::int64_t oldest_step = next_step_ - 1 - options_.in_flight;
-  while (first_ < oldest_step - options_.window + 1) {
+  const std::int64_t oldest_step = next_step_ - 1 - in_flight_;
+  while (first_ < oldest_step - window_ + 1) {
     entries_.pop_front();
     ++first_;
   }

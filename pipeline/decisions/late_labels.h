@@ -45,7 +45,8 @@ class LateLabels {
   struct Options {
     /// W. At least 1.
     int window = 1;
-    /// Labels(n) is not called after a step later than n + in_flight has begun. At least 0.
+    /// Labels(n) and Learns(n) are not called after a step later than n + in_flight has begun. At
+    /// least 0. Remember() can raise it.
     std::int64_t in_flight = 0;
     /// The number of the first sample.
     std::int64_t first = 0;
@@ -53,9 +54,11 @@ class LateLabels {
 
   explicit LateLabels(const Options& options);
 
-  /// Adds sample `number`, optionally with its label. REQUIRES: numbers count up from
-  /// Options::first.
-  void Admit(std::int64_t number, std::optional<SampleLabel> label) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Adds sample `number`, optionally with its label. Its step learns if it has labels and the last
+  /// `learn_from_every` - 1 steps with labels did not learn. 0: it does not learn. REQUIRES:
+  /// numbers count up from Options::first.
+  void Admit(std::int64_t number, std::optional<SampleLabel> label, int learn_from_every = 1)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Adds the label of a sample. Fails with
   ///   NOT_FOUND       if there is no such sample yet
@@ -67,13 +70,18 @@ class LateLabels {
   struct Labelled {
     std::int64_t sample = 0;
     SampleLabel label;
-    /// Whether no earlier step learned from this label.
+    /// Whether no earlier step had this label.
     bool fresh = false;
   };
   /// Begins step `step`, if it has not begun, and returns its labels, by sample. Repeated calls for
   /// a step return the same labels. REQUIRES: sample `step` was admitted; the order of
   /// Options::in_flight.
   [[nodiscard]] std::vector<Labelled> Labels(std::int64_t step) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Whether a step that has begun learns. The order is that of Labels().
+  [[nodiscard]] bool Learns(std::int64_t step) const ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Keeps the labels of at least this number of steps in flight, from now on.
+  void Remember(std::int64_t in_flight) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// New steps ignore all labels received so far. Their samples keep them, so further labels are
   /// rejected.
@@ -88,14 +96,24 @@ class LateLabels {
     std::optional<SampleLabel> label;
     std::int64_t counts_from = 0;  // A step.
     std::int64_t counts_until = kInfinity;
+    // Of the step of the same number.
+    int learn_from_every = 1;
+    bool learns = false;
   };
 
+  void Begin(std::int64_t step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  [[nodiscard]] bool Teaches(const Entry& entry, std::int64_t step) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  [[nodiscard]] std::int64_t OldestOf(std::int64_t step) const;
   void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after construction.
-  const Options options_;
+  const int window_;
+  const std::int64_t begin_;
 
   mutable Mutex mu_;
+  std::int64_t in_flight_ ABSL_GUARDED_BY(mu_);
+  int left_out_ ABSL_GUARDED_BY(mu_) = 0;  // Steps with labels since the last one that learned.
   std::int64_t admitted_ ABSL_GUARDED_BY(mu_);   // The number of the next sample.
   std::int64_t next_step_ ABSL_GUARDED_BY(mu_);  // The first step that has not begun.
   // For samples first_, first_ + 1 ... admitted_ - 1.

@@ -1,5 +1,5 @@
-// The learner of optical flow: cuts and plans the network, runs it by the engine, and plans again
-// when the stages' times differ from the planned ones.
+// The learner of optical flow. It cuts and plans the network, and the engine runs it. The learner
+// plans again when the stages' times differ from the planned ones.
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/exception_to_status.h"
 #include "base/foreign_error.h"
-#include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/decisions/learning_decisions.h"
 #include "pipeline/device/device_choice.h"
@@ -30,24 +29,12 @@
 #include "pipeline/learner/learner.h"
 #include "pipeline/learner/rate_factor.h"
 #include "pipeline/models/named_flow_network.h"
-#include "pipeline/planner/replanner.h"
 #include "pipeline/recovery/recovery.h"
-#include "pipeline/stages/describe_learner.h"
+#include "pipeline/stages/learner_plan.h"
 #include "pipeline/stages/network_run.h"
 
 namespace millrace::pipeline {
 namespace {
-
-RatePlan RatePlanOf(double frames_per_second, const PlannedPipeline& found) {
-  return {.frames_per_second = frames_per_second,
-          .holds = found.holds,
-          .dropped_share = found.dropped_share,
-          .limit = found.limit};
-}
-
-// Of two numbers for LearnFromEvery(), the one that learns less. If the plan stays, a replanning on
-// paper must not undo a reduction that real drops have caused.
-int Less(int a, int b) { return a == 0 || b == 0 ? 0 : std::max(a, b); }
 
 class FlowLearner final : public Learner {
  public:
@@ -67,7 +54,7 @@ class FlowLearner final : public Learner {
     learner->where_ = std::move(choice.where);
     MILLRACE_ASSIGN_OR_RETURN(learner->inference_, FlowInference::Open(placed, task));
     if (hooks.stop.stop_requested()) return not_wanted();
-    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow)));
+    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow.network)));
     return learner;
   }
 
@@ -79,7 +66,7 @@ class FlowLearner final : public Learner {
          .difference_before =
              task_.next_frame ? std::optional(MeanDifference(pictures.before, pictures.previous))
                               : std::nullopt,
-         .learn_from_every = learn_from_every_,
+         .learn_from_every = plan_->learn_from_every(),
          .held = frozen_ || recovery_->gave_up()});
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
@@ -91,9 +78,9 @@ class FlowLearner final : public Learner {
 
   // Switches here and not in Admit(): during the drain, fresher frames can replace waiting ones.
   absl::Status AwaitRoom() override {
-    MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
+    MILLRACE_RETURN_IF_ERROR(plan_->Follow(*run_));
     if (recovery_->RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
-    if (options_.captures && OnGpu()) TellWhatIsNotCaptured();
+    if (options_.captures && OnGpu()) ReportNotCaptured();
     return run_->AwaitRoom();
   }
 
@@ -106,16 +93,9 @@ class FlowLearner final : public Learner {
         InternalCause);
   }
 
-  void LearnFromEvery(int n) override ABSL_LOCKS_EXCLUDED(mu_) {
-    if (learn_from_every_.exchange(n) == n) return;
-    const MutexLock lock(mu_);
-    // Cannot fail: another effort's description has succeeded.
-    DescribeNow().IgnoreError();
-  }
+  void LearnFromEvery(int n) override { plan_->LearnFromEvery(n); }
 
-  void FollowRate(double frames_per_second) override {
-    if (replanner_ != nullptr) replanner_->FollowRate(frames_per_second);
-  }
+  void FollowRate(double frames_per_second) override { plan_->FollowRate(frames_per_second); }
 
   void Freeze(bool frozen) override { frozen_ = frozen; }
 
@@ -142,10 +122,8 @@ class FlowLearner final : public Learner {
     return drained;
   }
 
-  [[nodiscard]] std::shared_ptr<const LearnerDescription> description() const override
-      ABSL_LOCKS_EXCLUDED(mu_) {
-    const MutexLock lock(mu_);
-    return description_;
+  [[nodiscard]] std::shared_ptr<const LearnerDescription> description() const override {
+    return plan_->description();
   }
 
   [[nodiscard]] std::vector<std::int64_t> updates() const override {
@@ -180,33 +158,25 @@ class FlowLearner final : public Learner {
         channels_(FlowNetworkInputOf(task.network)->channels),
         chain_(std::move(chain)) {}
 
-  absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
+  absl::Status Start(PlannedChain network) {
     MILLRACE_ASSIGN_OR_RETURN(devices_, FindDevices(options_.devices));
     uploads_ = CopyStreams(devices_);
-    for (const Phase& phase : flow.phases) {
+    for (const Phase& phase : network.phases) {
       MILLRACE_RETURN_IF_ERROR(CheckStreams(phase.plan, devices_));
     }
     MILLRACE_ASSIGN_OR_RETURN(recovery_, Recovery::Open(RecoveryOptions(), *chain_));
-    flow.phases = PhasesFrom(std::move(flow.phases), resumption().first_sample);
-    const Plan& first = flow.phases.front().plan;
-    {
-      const MutexLock lock(mu_);
-      pipeline_ = {.cuts = flow.cuts, .plan = first, .costs = flow.costs};
-      if (flow.for_a_rate) {
-        rate_plan_ = RatePlanOf(options_.frames_per_second, flow.for_a_rate->found);
-        learn_from_every_ = flow.for_a_rate->found.effort.update_every;
-      }
-      MILLRACE_RETURN_IF_ERROR(DescribeNow());
-    }
-    if (flow.for_a_rate && options_.replan_share > 0 && !OnGpu()) {
-      replanner_ = std::make_unique<Replanner>(
-          Replanner::Options{.request = std::move(flow.for_a_rate->request),
-                             .share = options_.replan_share,
-                             .clock = options_.clock},
-          std::move(flow.for_a_rate->found));
-    }
+    network.phases = PhasesFrom(std::move(network.phases), resumption().first_sample);
+    MILLRACE_ASSIGN_OR_RETURN(
+        plan_, LearnerPlan::Make({.chain = *chain_,
+                                  .pipeline = {.cuts = network.cuts,
+                                               .plan = network.phases.front().plan,
+                                               .costs = std::move(network.costs)},
+                                  .for_a_rate = std::move(network.for_a_rate),
+                                  .replan_share = OnGpu() ? 0 : options_.replan_share,
+                                  .clock = options_.clock,
+                                  .complete = [this](LearnerDescription& d) { Complete(d); }}));
     decisions_ = std::make_unique<LearningDecisions>(task_.learning, recovery_->detector());
-    return StartRun(std::move(flow));
+    return StartRun(std::move(network.cuts), std::move(network.phases));
   }
 
   [[nodiscard]] absl::Status CheckPictures(const Sample& pictures) const {
@@ -232,21 +202,15 @@ class FlowLearner final : public Learner {
             .seed = options_.seed};
   }
 
-  absl::Status StartRun(PlannedFlow flow) {
-    std::vector<ObserveOperation> observers;
-    if (replanner_ != nullptr) {
-      observers.emplace_back([this](const PastOperation& operation, bool worked) {
-        if (worked) replanner_->Record(operation.step, operation.end - operation.start);
-      });
-    }
-    StagedNetwork::Options network = NetworkOptions(std::move(flow.cuts), flow.phases.front().plan);
+  absl::Status StartRun(Cuts cuts, Phases phases) {
+    StagedNetwork::Options network = NetworkOptions(std::move(cuts), phases.front().plan);
     MILLRACE_ASSIGN_OR_RETURN(
         run_, NetworkRun::Start({.network = std::move(network),
-                                 .phases = std::move(flow.phases),
+                                 .phases = std::move(phases),
                                  .threads_per_stage = options_.threads_per_stage,
                                  .prepare = [this](StagedNetwork& made) { recovery_->Begin(made); },
                                  .on_switch = [this] { recovery_->OnSwitch(); },
-                                 .observers = std::move(observers),
+                                 .observers = plan_->Observers(),
                                  .clock = options_.clock}));
     return absl::OkStatus();
   }
@@ -273,42 +237,15 @@ class FlowLearner final : public Learner {
     return std::ranges::any_of(devices_, [](at::Device device) { return !device.is_cpu(); });
   }
 
-  // Follows the planner if it has planned again: drains the engine, and the next sample is the
-  // first one of the new plan.
-  absl::Status FollowThePlanner() ABSL_LOCKS_EXCLUDED(mu_) {
-    std::optional<Replan> replan = replanner_ != nullptr ? replanner_->Poll() : std::nullopt;
-    if (!replan) return absl::OkStatus();
-    const int planned = replan->pipeline.effort.update_every;
-    learn_from_every_ = replan->switches ? planned : Less(planned, learn_from_every_);
-    if (replan->switches) MILLRACE_RETURN_IF_ERROR(SwitchTo(*replan));
-    const MutexLock lock(mu_);
-    pipeline_ = {.cuts = replan->pipeline.cuts,
-                 .plan = replan->pipeline.plan,
-                 .costs = std::move(replan->costs)};
-    const RatePlan before = rate_plan_.value_or(RatePlan());
-    RatePlan next = RatePlanOf(replan->frames_per_second, replan->pipeline);
-    next.switched = before.switched + (replan->switches ? 1 : 0);
-    next.kept = before.kept + (replan->switches ? 0 : 1);
-    next.why = std::move(replan->why);
-    rate_plan_ = std::move(next);
-    return DescribeNow();
-  }
-
-  absl::Status SwitchTo(const Replan& next) {
-    MILLRACE_RETURN_IF_ERROR(run_->Switch(next.pipeline.plan, next.pipeline.cuts));
-    replanner_->Switched();
-    return absl::OkStatus();
-  }
-
   // The weights have diverged: drains the engine and restores good ones before the next sample.
   absl::Status RollBack() {
     return run_->Pause([this](StagedNetwork& /*network*/) {
       recovery_->RollBack();
-      if (replanner_ != nullptr) replanner_->Switched();
+      plan_->Forget();
     });
   }
 
-  void TellWhatIsNotCaptured() {
+  void ReportNotCaptured() {
     std::vector<std::string> why = run_->network().why_not_captured();
     not_captured_.resize(why.size());
     for (std::size_t i = 0; i < why.size(); ++i) {
@@ -320,9 +257,7 @@ class FlowLearner final : public Learner {
     not_captured_ = std::move(why);
   }
 
-  absl::Status DescribeNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    MILLRACE_ASSIGN_OR_RETURN(LearnerDescription description,
-                              Describe(*chain_, pipeline_, {.update_every = learn_from_every_}));
+  void Complete(LearnerDescription& description) const {
     description.width = options_.width;
     description.height = options_.height;
     description.where = where_;
@@ -330,9 +265,6 @@ class FlowLearner final : public Learner {
       const at::Device device = DeviceOfStage(devices_, static_cast<int>(i) + 1);
       if (!device.is_cpu()) description.stages[i].device = device.str();
     }
-    description.rate_plan = rate_plan_;
-    description_ = std::make_shared<const LearnerDescription>(std::move(description));
-    return absl::OkStatus();
   }
 
   // Constant after Make(), except their contents.
@@ -347,22 +279,15 @@ class FlowLearner final : public Learner {
   std::vector<c10::Stream> uploads_;  // One per GPU.
   std::unique_ptr<Recovery> recovery_;
   std::unique_ptr<LearningDecisions> decisions_;
-  std::unique_ptr<Replanner> replanner_;  // Null: no replanning.
+  std::unique_ptr<LearnerPlan> plan_;
   std::unique_ptr<FlowInference> inference_;
 
   // For the admitting thread.
   std::vector<std::string> not_captured_;  // As last reported, by stage.
 
   // Self-synchronized.
-  std::atomic<int> learn_from_every_ = 1;  // For the next sample.
   std::atomic<bool> frozen_ = false;
   std::atomic<double> learning_rate_ = options_.optimizer.learning_rate;
-
-  mutable Mutex mu_;
-  CutPipeline pipeline_ ABSL_GUARDED_BY(mu_);
-  std::optional<RatePlan> rate_plan_ ABSL_GUARDED_BY(mu_);
-  // A description never changes after it is handed out; a newer one replaces it.
-  std::shared_ptr<const LearnerDescription> description_ ABSL_GUARDED_BY(mu_);
 
   std::unique_ptr<NetworkRun> run_;  // Last: its workers use the members above.
 };

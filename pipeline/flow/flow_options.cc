@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/models/named_flow_network.h"
+#include "pipeline/stages/planned_chain.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -98,14 +99,7 @@ absl::Status CheckFlowOptions(const LearnerOptions& options, const FlowTaskOptio
     return absl::InvalidArgumentError("a stage needs at least one thread");
   }
   MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
-  if (options.schedule == "auto" && !(options.frames_per_second > 0)) {
-    return absl::InvalidArgumentError(
-        "the schedule auto plans for a frame rate: say the camera's frames_per_second");
-  }
-  if (!(options.replan_share >= 0)) {
-    return absl::InvalidArgumentError(
-        "the share by which costs must move to plan again must not be negative; 0: never");
-  }
+  MILLRACE_RETURN_IF_ERROR(CheckRate(options));
   if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(Plural(options.stages, "stage"), options.stages == 1 ? " has " : " have ",

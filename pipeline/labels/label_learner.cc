@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "pipeline/labels/label_costs.h"
 #include "pipeline/labels/staged_label_learner.h"
-#include "pipeline/planner/partition.h"
 
 namespace millrace::pipeline {
 
@@ -19,16 +18,8 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeLabelLearner(const LearnerOptions& 
       [&]() -> absl::StatusOr<std::unique_ptr<Learner>> {
         MILLRACE_ASSIGN_OR_RETURN(const NetworkProfile costs,
                                   MeasureLabelNetwork(options, task, {.stop = hooks.stop}));
-        LearnerOptions cut = options;
-        if (cut.cuts.empty()) {
-          MILLRACE_ASSIGN_OR_RETURN(cut.cuts,
-                                    BestCuts({.layers = costs.layers, .stages = cut.stages}));
-        }
-        MILLRACE_ASSIGN_OR_RETURN(
-            std::unique_ptr<StagedLabelLearner> learner,
-            StagedLabelLearner::Make(cut, task, std::move(on_prediction), hooks));
-        MILLRACE_RETURN_IF_ERROR(learner->DescribeBy(costs.layers));
-        return learner;
+        return StagedLabelLearner::MakeMeasured(options, task, std::move(on_prediction), hooks,
+                                                costs);
       },
       InternalCause);
 }

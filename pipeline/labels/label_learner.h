@@ -13,7 +13,7 @@
 namespace millrace::pipeline {
 
 /// Measures the layers, and makes a StagedLabelLearner (staged_label_learner.h). Without cuts, the
-/// network is cut by measured cost. Fails as StagedLabelLearner::Make(). REQUIRES:
+/// network is cut by measured cost. Fails as StagedLabelLearner::MakeMeasured(). REQUIRES:
 /// LabelTaskOptions::divergence, and no sample_shape.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Learner>> MakeLabelLearner(
     const LearnerOptions& options, const LabelTaskOptions& task, OnPrediction on_prediction,

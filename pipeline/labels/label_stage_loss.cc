@@ -122,10 +122,13 @@ bool LabelPredictionLoss::OnPredicted(const StageOutput& output, const LossValue
   const Labels labels = labels_.Labels(output.sample);
   ModelPrediction prediction =
       PredictionOf(output, static_cast<int>(labels.size()), value.objective);
+  if (prediction.skipped == SkipReason::kNone && !labels_.Learns(output.sample)) {
+    prediction.skipped = SkipReason::kRate;
+  }
+  const bool learns = prediction.skipped == SkipReason::kNone;
   if (on_score_) prediction.drift = on_score_(ScoreOf(output, labels, prediction));
-  const bool finite = prediction.finite;
   on_prediction_(std::move(prediction));
-  return finite;
+  return learns;
 }
 
 ModelPrediction LabelPredictionLoss::PredictionOf(const StageOutput& output, int labelled,
@@ -144,6 +147,7 @@ LabelScore LabelPredictionLoss::ScoreOf(const StageOutput& output, const Labels&
   LabelScore score{.sample = output.sample,
                    .labelled = prediction.labelled,
                    .finite = prediction.finite,
+                   .learned = prediction.skipped == SkipReason::kNone,
                    .loss = prediction.loss};
   Labels fresh;
   std::ranges::copy_if(labels, std::back_inserter(fresh), &LateLabels::Labelled::fresh);

@@ -23,7 +23,7 @@ namespace millrace::pipeline {
 [[nodiscard]] std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task);
 
 /// Sets the outputs of `prediction`. Derives the best class, whether it is finite, and why its step
-/// does not learn, from these outputs, its `labelled` and its `loss`. REQUIRES: `outputs` is not
+/// cannot learn, from these outputs, its `labelled` and its `loss`. REQUIRES: `outputs` is not
 /// empty.
 void SetOutputs(std::vector<float> outputs, LabelTask task, ModelPrediction& prediction);
 
@@ -41,6 +41,8 @@ struct LabelScore {
   int fresh = 0;
   /// Whether the outputs and the losses are finite.
   bool finite = true;
+  /// Whether the step learns.
+  bool learned = false;
   /// The mean losses over these samples; 0 without samples.
   double loss = 0;
   double fresh_loss = 0;
@@ -64,6 +66,9 @@ class LabelWindowLoss : public Loss {
   /// `labels` must outlive it.
   LabelWindowLoss(const LabelTaskOptions& task, LateLabels& labels);
 
+  [[nodiscard]] bool MayLearn(std::int64_t sample) override {
+    return !labels_.Labels(sample).empty() && labels_.Learns(sample);
+  }
   [[nodiscard]] LossValue Compute(const StageOutput& output) override {
     return {.objective = LossOf(labels_.Labels(output.sample), output.output)};
   }
@@ -80,8 +85,8 @@ class LabelWindowLoss : public Loss {
   LateLabels& labels_;
 };
 
-/// The same for the last stage, which publishes predictions. It does not learn if a value of the
-/// prediction is not finite.
+/// The same for the last stage, which publishes a prediction for every step. It does not learn if a
+/// value of the prediction is not finite.
 class LabelPredictionLoss final : public LabelWindowLoss {
  public:
   /// `updates`: the last stage's update count, read at each prediction. `on_score` is called before
@@ -89,6 +94,7 @@ class LabelPredictionLoss final : public LabelWindowLoss {
   LabelPredictionLoss(const LabelTaskOptions& task, LateLabels& labels, OnPrediction on_prediction,
                       std::function<std::int64_t()> updates, OnLabelScore on_score = {});
 
+  [[nodiscard]] bool MayLearn(std::int64_t /*sample*/) override { return true; }
   [[nodiscard]] bool OnPredicted(const StageOutput& output, const LossValue& value) override;
 
  private:

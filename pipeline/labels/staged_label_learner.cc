@@ -14,7 +14,6 @@
 #include "pipeline/learner/planar_picture.h"
 #include "pipeline/learner/rate_factor.h"
 #include "pipeline/planner/partition.h"
-#include "pipeline/stages/describe_learner.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -35,6 +34,7 @@ absl::Status CheckSafety(const LearnerOptions& options, const DivergenceOptions&
 absl::Status CheckOptions(const LearnerOptions& options, const LabelTaskOptions& task) {
   if (task.divergence) MILLRACE_RETURN_IF_ERROR(CheckSafety(options, *task.divergence));
   MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
+  MILLRACE_RETURN_IF_ERROR(CheckRate(options));
   if (task.window < 1 || task.window > kMaxWindow) {
     return absl::InvalidArgumentError(
         absl::StrCat("a window of ", task.window, " samples; it must be 1 to ", kMaxWindow));
@@ -53,12 +53,13 @@ absl::Status CheckOptions(const LearnerOptions& options, const LabelTaskOptions&
   return absl::OkStatus();
 }
 
-absl::StatusOr<Cuts> CutsOf(const LearnerOptions& options, int layers) {
+absl::StatusOr<Cuts> CutsOf(const LearnerOptions& options,
+                            const std::vector<LayerProfile>& layers) {
   if (!options.cuts.empty()) {
-    MILLRACE_RETURN_IF_ERROR(CheckCuts(options.cuts, layers));
+    MILLRACE_RETURN_IF_ERROR(CheckCuts(options.cuts, static_cast<int>(layers.size())));
     return options.cuts;
   }
-  return BestCuts(std::vector<StageCost>(layers, kAssumedCost), options.stages);
+  return BestCuts({.layers = layers, .stages = options.stages});
 }
 
 }  // namespace
@@ -66,6 +67,18 @@ absl::StatusOr<Cuts> CutsOf(const LearnerOptions& options, int layers) {
 absl::StatusOr<std::unique_ptr<StagedLabelLearner>> StagedLabelLearner::Make(
     const LearnerOptions& options, const LabelTaskOptions& task, OnPrediction on_prediction,
     const LearnerHooks& hooks, LabelCopies copies) {
+  return MakeWith(options, task, std::move(on_prediction), hooks, {.copies = std::move(copies)});
+}
+
+absl::StatusOr<std::unique_ptr<StagedLabelLearner>> StagedLabelLearner::MakeMeasured(
+    const LearnerOptions& options, const LabelTaskOptions& task, OnPrediction on_prediction,
+    const LearnerHooks& hooks, const NetworkProfile& profile) {
+  return MakeWith(options, task, std::move(on_prediction), hooks, {.profile = profile});
+}
+
+absl::StatusOr<std::unique_ptr<StagedLabelLearner>> StagedLabelLearner::MakeWith(
+    const LearnerOptions& options, const LabelTaskOptions& task, OnPrediction on_prediction,
+    const LearnerHooks& hooks, Extras extras) {
   MILLRACE_RETURN_IF_ERROR(CheckOptions(options, task));
   at::set_num_threads(options.threads_per_stage);
   return ExceptionToStatus(
@@ -77,11 +90,9 @@ absl::StatusOr<std::unique_ptr<StagedLabelLearner>> StagedLabelLearner::Make(
                                   OpenLabelNetwork(options, task, hooks.stop));
         networks.learning = std::move(learning.chain);
         networks.copied = std::move(copied.chain);
-        MILLRACE_ASSIGN_OR_RETURN(
-            networks.cuts, CutsOf(options, static_cast<int>(networks.learning.layers.size())));
-        std::unique_ptr<StagedLabelLearner> learner(
-            new StagedLabelLearner(options, task, hooks, std::move(copies), std::move(networks)));
-        MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(on_prediction)));
+        std::unique_ptr<StagedLabelLearner> learner(new StagedLabelLearner(
+            options, task, hooks, std::move(extras.copies), std::move(networks)));
+        MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(on_prediction), extras.profile));
         return learner;
       },
       InternalCause);
@@ -96,12 +107,11 @@ StagedLabelLearner::StagedLabelLearner(const LearnerOptions& options, const Labe
       on_copies_(std::move(copies)),
       sample_shape_(SampleShape(options, task)),
       chain_(std::move(networks.learning)),
-      cuts_(std::move(networks.cuts)),
       window_(task.window),
       copied_(std::move(networks.copied), options, task),
       newest_(copied_.chain(), options.threads_per_stage) {}
 
-absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
+absl::Status StagedLabelLearner::Start(OnPrediction on_prediction, const NetworkProfile& profile) {
   if (const auto& divergence = task_.divergence) {
     MILLRACE_ASSIGN_OR_RETURN(recovery_, Recovery::Open(RecoveryOptions(*divergence), chain_));
   }
@@ -109,14 +119,13 @@ absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
   window_ = SampleWindow(task_.window, first_sample);
   const std::vector<float> zeros(NumbersOf(sample_shape_), 0.0F);
   const at::Tensor first = SampleWindow(task_.window).Add(BatchOf(zeros, sample_shape_)[0]);
-  const FirstInput input{.chain = chain_, .cuts = cuts_, .input = first, .seed = options_.seed};
-  MILLRACE_ASSIGN_OR_RETURN(
-      Phases phases, PlanStages(input, options_.schedule, options_.request,
-                                [](const at::Tensor& output) { return output.square().mean(); }));
-  phases = PhasesFrom(std::move(phases), first_sample);
+  MILLRACE_ASSIGN_OR_RETURN(PlannedChain planned, PlanChain(first, profile));
+  planned.phases = PhasesFrom(std::move(planned.phases), first_sample);
   labels_ = std::make_unique<LateLabels>(LateLabels::Options{
-      .window = task_.window, .in_flight = StepsInFlight(phases), .first = first_sample});
+      .window = task_.window, .in_flight = StepsInFlight(planned.phases), .first = first_sample});
   if (hooks_.stop.stop_requested()) return NotWanted();
+  const FirstInput input{
+      .chain = chain_, .cuts = planned.cuts, .input = first, .seed = options_.seed};
   MILLRACE_RETURN_IF_ERROR(TryStages(input, options_.schedule,
                                      [this](const at::Tensor& output, const std::string& what) {
                                        return CheckOutputShape(task_, output, what);
@@ -129,14 +138,67 @@ absl::Status StagedLabelLearner::Start(OnPrediction on_prediction) {
           on_copies_.on_copy(state.sample, copied_);
         });
   }
-  return StartRun(std::move(phases), std::move(on_prediction));
+  Cuts cuts = planned.cuts;
+  Phases phases = planned.phases;
+  MILLRACE_RETURN_IF_ERROR(MakePlan(std::move(planned)));
+  return StartRun(std::move(cuts), std::move(phases), std::move(on_prediction));
 }
 
-absl::Status StagedLabelLearner::StartRun(Phases phases, OnPrediction on_prediction) {
-  plan_ = phases.front().plan;
-  NetworkRun::Options options{.network = NetworkOptions(std::move(on_prediction)),
-                              .phases = std::move(phases),
-                              .threads_per_stage = options_.threads_per_stage};
+absl::StatusOr<PlannedChain> StagedLabelLearner::PlanChain(const at::Tensor& first,
+                                                           const NetworkProfile& profile) const {
+  const bool measured = !profile.layers.empty();
+  if (measured && options_.schedule == "auto") {
+    return PlanForTheRate(chain_, options_, profile, hooks_.stop);
+  }
+  std::vector<LayerProfile> layers = profile.layers;
+  if (!measured) layers.resize(chain_.layers.size());
+  for (LayerProfile& layer : layers) {
+    if (!measured) layer.cost = kAssumedCost;
+  }
+  PlannedChain planned;
+  MILLRACE_ASSIGN_OR_RETURN(planned.cuts, CutsOf(options_, layers));
+  planned.costs = StageCosts(CostsOf(layers), planned.cuts);
+  const FirstInput input{
+      .chain = chain_, .cuts = planned.cuts, .input = first, .seed = options_.seed};
+  MILLRACE_ASSIGN_OR_RETURN(
+      planned.phases, PlanStages(input, options_.schedule, options_.request,
+                                 [](const at::Tensor& output) { return output.square().mean(); }));
+  return planned;
+}
+
+absl::Status StagedLabelLearner::MakePlan(PlannedChain planned) {
+  const auto complete = [this](LearnerDescription& description) {
+    description.width = options_.width;
+    description.height = options_.height;
+    description.labels = {.task = task_.task,
+                          .outputs = task_.outputs,
+                          .classes = task_.classes,
+                          .window = task_.window};
+  };
+  const auto before_switch = [this](const Plan& next) {
+    labels_->Remember(StepsInFlight({{.plan = next}}));
+  };
+  MILLRACE_ASSIGN_OR_RETURN(plan_,
+                            LearnerPlan::Make({.chain = chain_,
+                                               .pipeline = {.cuts = std::move(planned.cuts),
+                                                            .plan = planned.phases.front().plan,
+                                                            .costs = std::move(planned.costs)},
+                                               .for_a_rate = std::move(planned.for_a_rate),
+                                               .replan_share = options_.replan_share,
+                                               .clock = options_.clock,
+                                               .complete = complete,
+                                               .before_switch = before_switch}));
+  return absl::OkStatus();
+}
+
+absl::Status StagedLabelLearner::StartRun(Cuts cuts, Phases phases, OnPrediction on_prediction) {
+  const Plan first = phases.front().plan;
+  NetworkRun::Options options{
+      .network = NetworkOptions(std::move(cuts), first, std::move(on_prediction)),
+      .phases = std::move(phases),
+      .threads_per_stage = options_.threads_per_stage,
+      .observers = plan_->Observers(),
+      .clock = options_.clock};
   if (recovery_ != nullptr) {
     options.prepare = [this](StagedNetwork& network) { recovery_->Begin(network); };
     options.on_switch = [this] { recovery_->OnSwitch(); };
@@ -145,13 +207,14 @@ absl::Status StagedLabelLearner::StartRun(Phases phases, OnPrediction on_predict
   return absl::OkStatus();
 }
 
-StagedNetwork::Options StagedLabelLearner::NetworkOptions(OnPrediction on_prediction) {
+StagedNetwork::Options StagedLabelLearner::NetworkOptions(Cuts cuts, const Plan& plan,
+                                                          OnPrediction on_prediction) {
   auto loss = std::make_unique<LabelPredictionLoss>(
       task_, *labels_, Publisher(std::move(on_prediction)),
       [this] { return run_->network().updates().back(); }, ScoreTaker());
   StagedNetwork::Options network{.chain = chain_,
-                                 .cuts = cuts_,
-                                 .plan = plan_,
+                                 .cuts = std::move(cuts),
+                                 .plan = plan,
                                  .first_sample = resumption().first_sample,
                                  .loss = std::move(loss),
                                  .local_loss = std::make_unique<LabelWindowLoss>(task_, *labels_),
@@ -200,28 +263,13 @@ OnLabelScore StagedLabelLearner::ScoreTaker() {
     } else {
       recovery_->detector().AddFinite(score.finite);
     }
-    Recovery::Scored scored{.sample = score.sample, .learned = score.labelled > 0 && score.finite};
+    Recovery::Scored scored{.sample = score.sample, .learned = score.learned};
     // Bounded, because losses that are far off must not hide behind their own spread.
     if (score.fresh > 0 && score.finite) {
       scored.ratio = score.fresh_loss / (score.fresh_loss + score.loss_of_zeros);
     }
     return recovery_->OnScored(scored);
   };
-}
-
-absl::Status StagedLabelLearner::DescribeBy(const std::vector<LayerProfile>& layers) {
-  MILLRACE_ASSIGN_OR_RETURN(
-      LearnerDescription description,
-      Describe(chain_, {.cuts = cuts_, .plan = plan_, .costs = StageCosts(CostsOf(layers), cuts_)},
-               {}));
-  description.width = options_.width;
-  description.height = options_.height;
-  description.labels = {.task = task_.task,
-                        .outputs = task_.outputs,
-                        .classes = task_.classes,
-                        .window = task_.window};
-  description_ = std::make_shared<const LearnerDescription>(std::move(description));
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::int64_t> StagedLabelLearner::Admit(const Sample& sample) {
@@ -234,7 +282,7 @@ absl::StatusOr<std::int64_t> StagedLabelLearner::AdmitSample(std::span<const flo
   MILLRACE_RETURN_IF_ERROR(CheckValues(values));
   if (label) MILLRACE_RETURN_IF_ERROR(CheckLabel(*label, task_.task, task_.outputs));
   MILLRACE_RETURN_IF_ERROR(failure_);
-  labels_->Admit(run_->next_sample(), std::move(label));
+  labels_->Admit(run_->next_sample(), std::move(label), plan_->learn_from_every());
   at::Tensor batch = window_.Add(BatchOf(values, sample_shape_)[0]);
   absl::StatusOr<std::int64_t> number = run_->Admit([&] { return batch; });
   failure_ = number.status();
@@ -243,6 +291,7 @@ absl::StatusOr<std::int64_t> StagedLabelLearner::AdmitSample(std::span<const flo
 
 absl::Status StagedLabelLearner::AwaitRoom() {
   MILLRACE_RETURN_IF_ERROR(failure_);
+  MILLRACE_RETURN_IF_ERROR(plan_->Follow(*run_));
   if (recovery_ != nullptr && recovery_->RollBackIsDue()) {
     // The weights have diverged: finishes all steps and restores good weights before the next
     // sample.
@@ -250,6 +299,7 @@ absl::Status StagedLabelLearner::AwaitRoom() {
       if (copies_ != nullptr) copies_->Restart();
       recovery_->RollBack();
       labels_->GiveUp();  // One of the labels may be the cause.
+      plan_->Forget();
     }));
   }
   return run_->AwaitRoom();

@@ -30,8 +30,10 @@
 #include "pipeline/planner/layer_profile.h"
 #include "pipeline/recovery/recovery.h"
 #include "pipeline/recovery/snapshot_collector.h"
+#include "pipeline/stages/learner_plan.h"
 #include "pipeline/stages/network_run.h"
 #include "pipeline/stages/newest_values.h"
+#include "pipeline/stages/planned_chain.h"
 
 namespace millrace::pipeline {
 
@@ -45,9 +47,10 @@ struct LabelCopies {
 };
 
 /// The learner of labels, cut into stages. It predicts every sample and learns at each step whose
-/// window holds a label, so it ignores LearnFromEvery(). Beside pictures, it admits samples of any
-/// shape, for the papers' experiments. AdmitSample() is for the thread that calls Admit(); the rest
-/// is as in Learner.
+/// window holds a label. LearnFromEvery(n) leaves every n-th of these steps, in which all labels of
+/// the window teach. Beside pictures, it admits samples of any shape, for the
+/// papers' experiments. AdmitSample() is for the thread that calls Admit(); the rest is as in
+/// Learner.
 class StagedLabelLearner final : public Learner {
  public:
   /// Builds the network, tries it, cuts it, plans and starts the workers. The same options, samples
@@ -59,9 +62,11 @@ class StagedLabelLearner final : public Learner {
       const LearnerOptions& options, const LabelTaskOptions& task, OnPrediction on_prediction,
       const LearnerHooks& hooks = {}, LabelCopies copies = {});
 
-  /// Sets description() from the measured costs of the layers. Call it at most once, before any
-  /// other function.
-  [[nodiscard]] absl::Status DescribeBy(const std::vector<LayerProfile>& layers);
+  /// The same for layers that were measured on this machine, in milliseconds. Without cuts, cuts
+  /// them by cost. For schedule "auto", plans for the rate, and fails as PlanFor() does.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<StagedLabelLearner>> MakeMeasured(
+      const LearnerOptions& options, const LabelTaskOptions& task, OnPrediction on_prediction,
+      const LearnerHooks& hooks, const NetworkProfile& profile);
 
   absl::StatusOr<std::int64_t> Admit(const Sample& sample) override;
   /// Admits a sample of the task's shape. With a `label`, its first step already learns from it.
@@ -77,7 +82,8 @@ class StagedLabelLearner final : public Learner {
   /// The current network's prediction for one sample, alone in its window. See Predict().
   [[nodiscard]] absl::StatusOr<ModelPrediction> PredictSample(std::span<const float> values);
 
-  void LearnFromEvery(int /*n*/) override {}  // Labels decide from which steps it learns.
+  void LearnFromEvery(int n) override { plan_->LearnFromEvery(n); }
+  void FollowRate(double frames_per_second) override { plan_->FollowRate(frames_per_second); }
   void Freeze(bool frozen) override;
   absl::Status SetLearningRate(double rate) override;
   [[nodiscard]] double learning_rate() const override {
@@ -94,9 +100,9 @@ class StagedLabelLearner final : public Learner {
   /// The current network. REQUIRES: drained.
   [[nodiscard]] const LabelModel& Model();
 
-  /// Null before DescribeBy().
+  /// Unless the layers were measured, assumes that all cost the same.
   [[nodiscard]] std::shared_ptr<const LearnerDescription> description() const override {
-    return description_;
+    return plan_->description();
   }
   [[nodiscard]] std::vector<std::int64_t> updates() const override {
     return run_->network().updates();
@@ -114,15 +120,27 @@ class StagedLabelLearner final : public Learner {
   struct Networks {
     LayerChain learning;
     LayerChain copied;
-    Cuts cuts;
+  };
+  struct Extras {
+    LabelCopies copies = {};
+    NetworkProfile profile = {};  // Without layers: not measured.
   };
 
+  static absl::StatusOr<std::unique_ptr<StagedLabelLearner>> MakeWith(const LearnerOptions& options,
+                                                                      const LabelTaskOptions& task,
+                                                                      OnPrediction on_prediction,
+                                                                      const LearnerHooks& hooks,
+                                                                      Extras extras);
   StagedLabelLearner(const LearnerOptions& options, const LabelTaskOptions& task,
                      const LearnerHooks& hooks, LabelCopies copies, Networks networks);
 
-  [[nodiscard]] absl::Status Start(OnPrediction on_prediction);
-  [[nodiscard]] absl::Status StartRun(Phases phases, OnPrediction on_prediction);
-  [[nodiscard]] StagedNetwork::Options NetworkOptions(OnPrediction on_prediction);
+  [[nodiscard]] absl::Status Start(OnPrediction on_prediction, const NetworkProfile& profile);
+  [[nodiscard]] absl::StatusOr<PlannedChain> PlanChain(const at::Tensor& first,
+                                                       const NetworkProfile& profile) const;
+  [[nodiscard]] absl::Status MakePlan(PlannedChain planned);
+  [[nodiscard]] absl::Status StartRun(Cuts cuts, Phases phases, OnPrediction on_prediction);
+  [[nodiscard]] StagedNetwork::Options NetworkOptions(Cuts cuts, const Plan& plan,
+                                                      OnPrediction on_prediction);
   [[nodiscard]] Recovery::Options RecoveryOptions(const DivergenceOptions& divergence) const;
   [[nodiscard]] OnPrediction Publisher(OnPrediction on_prediction);
   [[nodiscard]] OnLabelScore ScoreTaker();
@@ -139,9 +157,7 @@ class StagedLabelLearner final : public Learner {
   const LabelCopies on_copies_;
   const std::vector<std::int64_t> sample_shape_;
   const LayerChain chain_;
-  const Cuts cuts_;
-  Plan plan_;
-  std::shared_ptr<const LearnerDescription> description_;
+  std::unique_ptr<LearnerPlan> plan_;
   std::unique_ptr<LateLabels> labels_;
   std::unique_ptr<Recovery> recovery_;         // Null: diverged weights are not restored.
   std::unique_ptr<SnapshotCollector> copies_;  // Null: copies are off.

@@ -19,8 +19,9 @@ struct LearnerOptions {
   /// defines.
   int width = 320;
   int height = 240;
-  /// One of ScheduleNames() (schedules.h). For flow also "auto", which plans for the frame rate,
-  /// and "local" with the network "levels" only.
+  /// One of ScheduleNames() (schedules.h), or "auto", which plans for the frame rate.
+  /// For flow also "local", with the network "levels" only.
+  ///
   std::string schedule = "one_f_one_b_star";
   /// Number of stages, each with its own worker thread. For "auto": the largest number.
   int stages = 2;
@@ -50,7 +51,7 @@ struct LearnerOptions {
   std::vector<std::string> devices = {};
   /// Stages on GPUs capture their operations once and launch them as CUDA graphs.
   bool captures = true;
-  /// For flow: times the operations while they run; outlives the learner.
+  /// Times the operations while they run; outlives the learner.
   const Clock* clock = &MonotonicClock();
 };
 

@@ -33,11 +33,11 @@ std::string Digits(double value) {
 std::string WhyMoved(const std::vector<StageCost>& planned,
                      const std::vector<StageCost>& measured) {
   std::string why;
-  double largest_change = -1;
+  double max_change = -1;
   for (std::size_t i = 0; i < planned.size(); ++i) {
     const auto look = [&](OperationKind kind, double before, double now) {
-      if (std::abs(now - before) <= largest_change) return;
-      largest_change = std::abs(now - before);
+      if (std::abs(now - before) <= max_change) return;
+      max_change = std::abs(now - before);
       why = absl::StrCat(kind == OperationKind::kUpdate ? "an " : "a ", std::string(Name(kind)),
                          " of stage ", i + 1, " takes ", Digits(now), " ms instead of ",
                          Digits(before));
@@ -62,6 +62,16 @@ absl::StatusOr<PlannedPipeline> Judged(const PlannerRequest& request, PlannedPip
 
 bool SameWork(const PlannedPipeline& a, const PlannedPipeline& b) {
   return a.cuts == b.cuts && a.plan == b.plan;
+}
+
+// Whether no other plan can be much better: nothing is stale, and there is much time to spare. The
+// times of a network that takes microseconds move all the time.
+bool IsBest(const PlannedPipeline& running, const std::vector<StageCost>& measured,
+            double interval) {
+  constexpr double kMaxLoad = 0.25;
+  double sum = 0;
+  for (const StageCost& stage : measured) sum += stage.total();
+  return running.staleness == 0 && running.effort.update_every == 1 && sum < kMaxLoad * interval;
 }
 
 bool GoodEnough(const PlannedPipeline& running, const PlannedPipeline& found, double share) {
@@ -118,7 +128,7 @@ std::optional<Replan> Replanner::Poll() {
   }
   if (++polls_ % kPollsToALook != 0) return std::nullopt;
   std::optional<std::vector<StageCost>> measured = watch_.Moved(clock_.Now());
-  if (measured) {
+  if (measured && !IsBest(running_, *measured, request_.interval)) {
     std::string why = WhyMoved(StageCosts(CostsOf(request_.layers), running_.cuts), *measured);
     Begin(*std::move(measured), std::move(why));
   }

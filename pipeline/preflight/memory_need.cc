@@ -36,8 +36,8 @@ using Layers = std::vector<LayerProfile>;
 
 // The smallest side that every network accepts (CheckFlowOptions()).
 constexpr int kSmallSide = 64;
-// Copies of the weights, besides those that have not proven good yet: the last good copy, the
-// restored copy, one in preparation, one being written.
+// Copies of the weights, besides the unproven ones: the last good copy, the restored copy, one in
+// preparation, one being written.
 constexpr double kOtherCopies = 4;
 // Memory cached by allocators, and temporary memory of operators, as measured. The operators of
 // flow temporarily take twice the memory of their results, and DIS has its own.
@@ -178,7 +178,8 @@ absl::StatusOr<Layers> LayersOf(LearnerOptions options, const FlowTaskOptions& t
 Use UseOf(const LearnerOptions& options, const DivergenceOptions& divergence) {
   return {.stages = options.stages,
           .cuts = options.cuts,
-          .schedule = options.schedule,
+          // For "auto", the planner chooses stages and order.
+          .schedule = options.schedule == "auto" ? "one_f_one_b_star" : options.schedule,
           .request = options.request,
           .kept_of_weights = KeptBy(options.optimizer),
           .unproven = static_cast<double>(MaxUnproven(divergence.window, options.copy_every))};
@@ -197,8 +198,6 @@ absl::StatusOr<double> FlowNeed(const LearnerOptions& options, const FlowTaskOpt
   }
   Use use = UseOf(options, task.learning.divergence);
   use.overhead = kOverheadOfFlow;
-  // For "auto", the planner chooses stages and order; for "local", the levels define the cuts.
-  if (use.schedule == "auto") use.schedule = "one_f_one_b_star";
   return NeedOf(layers, use);
 }
 

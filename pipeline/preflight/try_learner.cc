@@ -20,6 +20,7 @@
 #include "pipeline/recovery/checkpoints.h"
 #include "pipeline/recovery/recovery.h"
 #include "pipeline/schedules/schedules.h"
+#include "pipeline/stages/planned_chain.h"
 #include "pipeline/stages/staged_network.h"
 
 namespace millrace::pipeline {
@@ -133,7 +134,14 @@ std::vector<LearnerProblem> TryLabelLearner(const LearnerOptions& options,
   Holds(
       LearnerPart::kWeights, [&] { return TryWeights(options.weights, chain); }, problems);
   const std::size_t before = problems.size();
-  TryCut(options, chain, problems);
+  if (options.schedule == "auto") {  // The planner chooses stages and cuts.
+    bare.schedule = "sequential";
+    bare.stages = 1;
+    Holds(
+        LearnerPart::kSchedule, [&] { return CheckRate(options); }, problems);
+  } else {
+    TryCut(options, chain, problems);
+  }
   // If the stages are possible, tries the whole learner on one sample.
   if (problems.size() == before) {
     Holds(

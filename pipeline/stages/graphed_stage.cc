@@ -86,9 +86,9 @@ bool StaticInput::Feed(const IncomingTensor& input, at::Device device) {
 }
 
 // A slot's graphs may share memory if the slot's next forward follows the last reader of its
-// gradients. It does where each backward is of the sample whose activations it uses. Every stage
-// that reads the gradients then has its backward and weight gradient of the sample before its own
-// next forward of the slot, and that forward precedes this stage's.
+// gradients. It does where each backward is of the sample whose activations it uses. Then every
+// stage that reads the gradients has its backward and weight gradient of the sample before its own
+// next forward of the slot. That forward precedes this stage's.
 absl::StatusOr<GraphedStage::Pools> GraphedStage::NewPools(at::Device device, const Plan& plan) {
   bool shared = true;
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {

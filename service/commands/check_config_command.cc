@@ -41,7 +41,7 @@ std::string DescribeTask(const StreamConfig& stream) {
     return absl::StrCat(DescribeLabels(stream), ", from ", DescribeOrigin(stream));
   }
   const std::string task = stream.flow.next_frame ? "the next frame" : "optical flow";
-  return absl::StrCat(stream.input_said ? DescribeFlow(stream) : task + " in the camera's shape",
+  return absl::StrCat(stream.input_is_set ? DescribeFlow(stream) : task + " in the camera's shape",
                       ", from ", DescribeOrigin(stream));
 }
 
@@ -54,9 +54,9 @@ std::string DescribeColdStart(const StreamConfig& stream) {
 
 /// "auto, at most 2 stages". A file that waits for the model has another schedule.
 std::string DescribeSchedule(const StreamConfig& stream) {
-  const std::string schedule = FitTo({}, stream).learner.schedule;
-  return absl::StrCat(schedule, ", ", schedule == "auto" ? "at most " : "",
-                      Plural(stream.learner.stages, "stage"));
+  const pipeline::LearnerOptions learner = FitTo({}, stream).learner;
+  return absl::StrCat(learner.schedule, ", ", learner.schedule == "auto" ? "at most " : "",
+                      Plural(learner.stages, "stage"));
 }
 
 std::string DescribeOptimizer(const pipeline::OptimizerOptions& optimizer) {

@@ -142,14 +142,15 @@ StreamConfig Fitted(const StreamConfig& stream) {
 }
 
 std::vector<pipeline::LearnerProblem> TryLearner(const StreamConfig& stream) {
-  return IsOfLabels(stream.task) ? pipeline::TryLabelLearner(stream.learner, stream.labels)
-                                 : pipeline::TryFlowLearner(Fitted(stream).learner, stream.flow);
+  const pipeline::LearnerOptions learner = Fitted(stream).learner;
+  return IsOfLabels(stream.task) ? pipeline::TryLabelLearner(learner, stream.labels)
+                                 : pipeline::TryFlowLearner(learner, stream.flow);
 }
 
 double MemoryOf(const StreamConfig& stream) {
-  const bool of_camera = !stream.input_said && LeavesToCamera(stream);
+  const bool of_camera = !stream.input_is_set && !IsOfLabels(stream.task) && LeavesToCamera(stream);
   if (of_camera && !CanBeOpened(stream.source).value_or(false)) return 0;
-  const auto need = [&] { return MemoryNeedOf(IsOfLabels(stream.task) ? stream : Fitted(stream)); };
+  const auto need = [&] { return MemoryNeedOf(Fitted(stream)); };
   // TryLearner() reports errors of the network.
   return Caught(need, "reckoning memory").value_or(0);
 }

@@ -37,6 +37,8 @@ enum class Task { kFlow, kNextFrame, kClassification, kRegression };
 inline constexpr int kMaxStages = 8;
 /// The largest number of streams.
 inline constexpr std::size_t kMaxStreams = 64;
+/// Stages of a schedule that does not choose their number.
+inline constexpr int kUsualStages = 2;
 
 /// One camera and its learner.
 struct StreamConfig {
@@ -46,7 +48,9 @@ struct StreamConfig {
   ingest::SourceOptions source;
   Task task = Task::kFlow;
   /// Whether the file sets the size of the input.
-  bool input_said = false;
+  bool input_is_set = false;
+  /// Whether the file sets the number of stages.
+  bool stages_are_set = false;
   pipeline::LearnerOptions learner;
   /// Whether `learner.frames_per_second` is the rate of the camera, which the plan follows.
   bool follows_camera = false;
@@ -90,7 +94,7 @@ struct Budget {
   /// Memory of this machine, in 10^9 bytes (memory_budget.h).
   std::optional<double> memory_gb = {};
 
-  [[nodiscard]] bool said() const { return cores || gpu || memory_gb; }
+  [[nodiscard]] bool is_set() const { return cores || gpu || memory_gb; }
 };
 
 struct Listen {

@@ -20,8 +20,11 @@ int MaxStagesHere() {
 }
 
 /// Whether a key is set that the kind auto does not support. Then the author means another kind.
-bool MeansStar(const pipeline::LearnerOptions& learner) {
-  return !learner.cuts.empty() || learner.request.period > 0 || learner.devices.size() > 1;
+/// Streams of labels ignore devices.
+bool MeansStar(const StreamConfig& stream) {
+  const pipeline::LearnerOptions& learner = stream.learner;
+  return !learner.cuts.empty() || learner.request.period > 0 ||
+         (!IsOfLabels(stream.task) && learner.devices.size() > 1);
 }
 
 }  // namespace
@@ -36,13 +39,13 @@ void LeaveOpen(StreamConfig& defaults) {
 void ChooseKind(StreamConfig& stream) {
   std::string& kind = stream.learner.schedule;
   if (!kind.empty()) return;
-  kind = IsOfLabels(stream.task) || MeansStar(stream.learner) ? "one_f_one_b_star" : "auto";
+  kind = MeansStar(stream) ? "one_f_one_b_star" : "auto";
 }
 
 void ChooseStages(StreamConfig& stream) {
   pipeline::LearnerOptions& learner = stream.learner;
-  if (learner.stages > 0) return;
-  constexpr int kUsual = 2;
+  stream.stages_are_set = learner.stages > 0;
+  if (stream.stages_are_set) return;
   const auto cuts = static_cast<int>(learner.cuts.size());
   const auto placed = static_cast<int>(learner.request.device_of.size());
   if (learner.schedule == "auto") {
@@ -50,7 +53,7 @@ void ChooseStages(StreamConfig& stream) {
   } else if (cuts > 0) {
     learner.stages = cuts + 1;
   } else {
-    learner.stages = placed > 0 ? placed : kUsual;
+    learner.stages = placed > 0 ? placed : kUsualStages;
   }
 }
 

@@ -10,7 +10,7 @@ namespace millrace::service {
 /// and cameras decode in their own process.
 void LeaveOpen(StreamConfig& defaults);
 
-/// Chooses `schedule.kind`: auto, unless other keys or the task exclude it.
+/// Chooses `schedule.kind`: auto, unless other keys exclude it.
 void ChooseKind(StreamConfig& stream);
 
 /// Chooses `schedule.stages`. REQUIRES: the kind is chosen.

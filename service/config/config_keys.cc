@@ -20,7 +20,7 @@ using Json = ConfigJson;
 using Target = ConfigTarget;
 using Names = std::vector<std::string>;
 
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kMaxNameLength = 64;
 
 // ---------------------------------------------------------------------------------- The values --
 
@@ -46,13 +46,13 @@ void SetHosts(const Value& at, const Json& value, const Target& target) {
 void SetName(const Value& at, const Json& value, const Target& target) {
   const std::string name = value;
   const bool allowed =
-      name.size() <= kLongestName && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+      name.size() <= kMaxNameLength && std::all_of(name.begin(), name.end(), [](unsigned char c) {
         return absl::ascii_isalnum(c) || c == '-' || c == '_';
       });
   if (allowed) {
     target.stream->name = name;
   } else {
-    at.Wrong(absl::StrCat("is '", name, "'; it must be at most ", kLongestName,
+    at.Wrong(absl::StrCat("is '", name, "'; it must be at most ", kMaxNameLength,
                           " letters, digits, '-' and '_'"));
   }
 }

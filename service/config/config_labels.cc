@@ -22,17 +22,16 @@ void CheckLabels(const ConfigValue& stream, const StreamConfig& config) {
     stream.WrongAt("model", "outputs",
                    absl::StrCat("is ", outputs, "; 'classes' has ", classes, " names"));
   }
-  if (config.learner.schedule == "auto" || config.learner.schedule == "local") {
+  if (config.learner.schedule == "local") {
     stream.WrongAt("schedule", "kind",
-                   absl::StrCat("is ", config.learner.schedule,
-                                ", which is not for the tasks classification and regression"));
+                   "is local, which is not for the tasks classification and regression");
   }
 }
 
 }  // namespace
 
 void CompleteLabels(const ConfigValue& entry, StreamConfig& stream) {
-  if (!stream.input_said) {
+  if (!stream.input_is_set) {
     stream.source.width = stream.learner.width = kLabelPicture;
     stream.source.height = stream.learner.height = kLabelPicture;
   }

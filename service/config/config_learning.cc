@@ -86,12 +86,11 @@ constexpr ConfigKey kScoreKeys[] = {
      "The length of a window, in seconds of the stream's own time: 1 or more."},
     {"compare_with", ChoiceType{pipeline::ReferenceFlowNames},
      Member([](auto& t) -> auto& { return t.stream->scores.compare_with; }),
-     "A method without learning that runs beside the model on every frame, as a baseline: none, "
-     "prior (the flow from which the network refine begins), dis, dis_fine, dis_fast, "
-     "dis_ultrafast or "
-     "farneback. It delays the last stage by 5 ms a frame of this size (dis); prior takes 2.5 "
-     "times "
-     "as long, dis_fine ten times. The gain over it is then the page's main figure."},
+     "A baseline: a method without learning that runs beside the model on every frame. The "
+     "choices are none, prior, dis, dis_fine, dis_fast, dis_ultrafast and farneback. The method "
+     "prior is the flow from which the network refine begins. A baseline delays the last stage "
+     "by 5 ms a frame of this size (dis); prior takes 2.5 times as long, dis_fine ten times. "
+     "The gain over it is then the page's main figure."},
 };
 
 constexpr ConfigKey kCheckpointKeys[] = {

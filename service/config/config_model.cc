@@ -93,7 +93,7 @@ void SetNetwork(const Value& at, const Json& value, const Target& target) {
 // For flow, an input that is not set follows the camera. A task of labels has its own default size.
 Json InputOf(const Target& target) {
   const StreamConfig& stream = *target.stream;
-  if (stream.input_said) return Json::array({stream.learner.width, stream.learner.height});
+  if (stream.input_is_set) return Json::array({stream.learner.width, stream.learner.height});
   if (!IsOfLabels(stream.task)) return nullptr;
   return Json::array({kLabelPicture, kLabelPicture});
 }
@@ -102,7 +102,7 @@ void SetInput(const Value& /*at*/, const Json& value, const Target& target) {
   StreamConfig& stream = *target.stream;
   stream.source.width = stream.learner.width = value[0];
   stream.source.height = stream.learner.height = value[1];
-  stream.input_said = true;
+  stream.input_is_set = true;
 }
 
 // The schema of a file must allow the sizes of every task.
@@ -218,7 +218,7 @@ constexpr ConfigKey kModelKeys[] = {
 // An input that follows the camera always fits the network.
 void CheckInput(const ConfigValue& stream, const StreamConfig& config, int size_multiple) {
   const pipeline::LearnerOptions& learner = config.learner;
-  if (!config.input_said) return;
+  if (!config.input_is_set) return;
   if (std::min(learner.width, learner.height) < kMinFlowPicture) {
     stream.WrongAt("model", "input",
                    absl::StrCat("is ", learner.width, "x", learner.height, "; flow needs at least ",

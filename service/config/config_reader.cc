@@ -35,7 +35,7 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
 
 // ---------------------------------------------------------------------------------- The values --
 
-/// Reads a value of each type. Nullopt if there is none to set; then an error is noted.
+/// Reads a value of each type. Nullopt if there is no value to set; then an error is noted.
 class ValueReader {
  public:
   explicit ValueReader(const ConfigValue& at) : at_(at) {}
@@ -178,7 +178,8 @@ void FindSections(const std::string& name, ConfigKeys keys, const std::string& p
   }
 }
 
-/// "'source' or 'listen.tls'": the sections that have a key `name`. Empty if there is none.
+/// "'source' or 'listen.tls'": the sections that have a key `name`. Empty if there is no such
+/// section.
 std::string SectionsWith(const std::string& name) {
   std::set<std::string> found;
   FindSections(name, FileKeys(), "", found);

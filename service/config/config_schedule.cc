@@ -70,8 +70,8 @@ constexpr ConfigKey kScheduleKeys[] = {
     {"devices",
      TextsType{{1, kMaxStages}},
      {[](const Target& t) -> Json { return t.stream->learner.devices; }, SetDevices},
-     "The devices of the stages: cpu, cuda (the first NVIDIA GPU) or cuda:N, one for all stages or "
-     "a list with one for each; or auto: the first GPU if it can be used, else the CPU. The log "
+     "The devices of the stages: cpu, cuda (the first NVIDIA GPU) or cuda:N, one for all stages "
+     "or a list with one for each. auto: the first GPU if it can be used, else the CPU. The log "
      "says at the start which device, and why. Left out: cpu. GPUs are for the tasks flow and "
      "next_frame. With a GPU there is no new plan while it runs.",
      ForTasks::kFlow},

@@ -103,7 +103,7 @@ ingest::CameraOptions& Camera(const Target& target) { return target.stream->sour
 
 Json BackoffOf(const Target& target) {
   const ingest::CameraOptions& camera = Camera(target);
-  return Json::array({camera.first_backoff.count(), camera.longest_backoff.count()});
+  return Json::array({camera.first_backoff.count(), camera.max_backoff.count()});
 }
 
 void SetBackoff(const Value& at, const Json& value, const Target& target) {
@@ -111,17 +111,17 @@ void SetBackoff(const Value& at, const Json& value, const Target& target) {
   const milliseconds longest(value[1].get<int>());
   if (first > longest) return at.Wrong("must name the shortest wait first");
   Camera(target).first_backoff = first;
-  Camera(target).longest_backoff = longest;
+  Camera(target).max_backoff = longest;
 }
 
 constexpr ConfigKey kSourceKeys[] = {
     {"uri",
      TextType{},
      {[](const Target& t) -> Json { return t.stream->source.uri; }, SetUri},
-     "A path, or file:PATH, of a video, of a folder of images, or a pattern (frames/*.png); "
-     "rtsp://USER:PASSWORD@HOST/PATH for a camera (docs/cameras.md has those of many brands); "
-     "v4l2:/dev/video0 for one of this machine; push: for frames that a client sends; test: for a "
-     "moving test picture. docs/sources.md says more.",
+     "A path, or file:PATH, of a video, of a folder of images, or a pattern (frames/*.png). A "
+     "camera: rtsp://USER:PASSWORD@HOST/PATH (docs/cameras.md has those of many brands), or "
+     "v4l2:/dev/video0 for one of this machine. push: for frames that a client sends. test: for "
+     "a moving test picture. docs/sources.md says more.",
      ForTasks::kAll,
      kRequired},
     {"loop", FlagType{}, Member([](auto& t) -> auto& { return t.stream->source.loop; }),

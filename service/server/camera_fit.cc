@@ -21,7 +21,7 @@ namespace {
 constexpr double kSameRate = 0.1;
 
 bool LeavesInput(const StreamConfig& config) {
-  return !config.input_said && !IsOfLabels(config.task);
+  return !config.input_is_set && !IsOfLabels(config.task);
 }
 
 bool LeavesRate(const StreamConfig& config) {
@@ -38,13 +38,15 @@ bool IsCamera(const ingest::SourceOptions& source) {
 void SetInput(const ingest::Extent& grid, StreamConfig& config) {
   config.source.width = config.learner.width = grid.width;
   config.source.height = config.learner.height = grid.height;
-  config.input_said = true;
+  config.input_is_set = true;
 }
 
 /// A source that waits for the model has no rate of its own: the stages run as fast as they can.
 void SetRate(double camera, StreamConfig& config) {
   if (ingest::CanWait(config.source)) {
     config.learner.schedule = "one_f_one_b_star";
+    // A small network of labels may have fewer layers than the kind auto has stages at most.
+    if (IsOfLabels(config.task) && !config.stages_are_set) config.learner.stages = kUsualStages;
     return;
   }
   const double max_rate = config.source.max_frames_per_second;
@@ -53,20 +55,35 @@ void SetRate(double camera, StreamConfig& config) {
   config.follows_camera = true;
 }
 
-bool SameFit(const StreamConfig& a, const StreamConfig& b) {
-  const double rate = a.learner.frames_per_second;
-  return a.learner.width == b.learner.width && a.learner.height == b.learner.height &&
-         std::abs(b.learner.frames_per_second - rate) <= kSameRate * rate;
+/// Whether the running plan follows the camera to another rate.
+bool FollowsRate(const StreamConfig& config) {
+  const std::vector<std::string>& devices = config.learner.devices;
+  const bool on_cpu =
+      IsOfLabels(config.task) ||
+      std::ranges::all_of(devices, [](const std::string& name) { return name == "cpu"; });
+  return config.follows_camera && config.learner.replan_share > 0 && on_cpu;
 }
 
-void SayAssumed(const StreamConfig& fitted, const absl::Status& cause) {
+bool SameFit(const StreamConfig& a, const StreamConfig& b) {
+  const double rate = a.learner.frames_per_second;
+  const bool same_rate = std::abs(b.learner.frames_per_second - rate) <= kSameRate * rate;
+  return a.learner.width == b.learner.width && a.learner.height == b.learner.height &&
+         (same_rate || FollowsRate(b));
+}
+
+/// `config` is the stream as written.
+void WarnOfAssumed(const StreamConfig& config, const StreamConfig& fitted,
+                   const absl::Status& cause) {
+  const std::string shape =
+      LeavesInput(config) ? absl::StrCat("a camera of 16:9 and ", kUsualFrameRate,
+                                         " frames a second is assumed, and the model is made for ",
+                                         fitted.learner.width, "x", fitted.learner.height)
+                          : absl::StrCat(kUsualFrameRate, " frames a second are assumed");
   const LogAbout about(fitted.name);
   spdlog::warn(
       "stream '{}': {}. The start does not wait longer; the stream keeps trying. Until it shows a "
-      "picture, a camera of 16:9 and {:.3g} frames a second is assumed, and the model is made for "
-      "{}x{}",
-      fitted.name, std::string(cause.message()), kUsualFrameRate, fitted.learner.width,
-      fitted.learner.height);
+      "picture, {}",
+      fitted.name, std::string(cause.message()), shape);
 }
 
 }  // namespace
@@ -135,7 +152,7 @@ absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config,
   if (!LeavesToCamera(config)) {
     // E.g. pushed frames: there is no camera, and the defaults apply.
     FittedStream complete = {.config = FitTo({}, config)};
-    complete.config.input_said = true;
+    complete.config.input_is_set = true;
     return complete;
   }
   const Seen seen = LookOrRecall(config, stop);
@@ -144,7 +161,7 @@ absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config,
   }
   if (absl::IsCancelled(seen.status()) || !IsCamera(config.source)) return seen.status();
   FittedStream assumed = {.config = FitTo(UsualCamera(), config), .announced = kUsualFrameRate};
-  SayAssumed(assumed.config, seen.status());
+  WarnOfAssumed(config, assumed.config, seen.status());
   const MutexLock lock(mu_);
   assumed_.insert_or_assign(config.name, config);
   return assumed;

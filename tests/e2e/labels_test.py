@@ -43,6 +43,7 @@ class LabelsTest(unittest.TestCase):
             checkpoints={"folder": str(self.folder / "kept")},
             model={"input": [8, 8], "layers": 3, "width": 32, "window": WINDOW, "learning_rate": 0.001,
                    **model},
+            schedule={},  # As users have it: a plan for the video's rate.
             streams=[{"name": "digits", "source": {"uri": str(self.folder / "digits.avi"),
                                                    "as_camera": True}}])
 

@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 SampleLabel Class(std::int64_t number) { return number; }
 
@@ -144,6 +145,34 @@ TEST_F(LateLabelsTest, WindowOfOneIsPlainOnlineLearning) {
     EXPECT_THAT(SamplesOf(labels, step), ElementsAre(step));
     EXPECT_TRUE(absl::IsOutOfRange(labels.Add(step, Class(0))));
   }
+}
+
+TEST_F(LateLabelsTest, EveryNthStepWithLabelsLearnsAndAllHaveThem) {
+  LateLabels labels({.window = 1, .in_flight = 20});
+  for (std::int64_t i = 0; i < 12; ++i) {  // Every second sample has a label.
+    labels.Admit(i, i % 2 == 1 ? std::optional(Class(i)) : std::nullopt, /*learn_from_every=*/3);
+  }
+  std::vector<std::int64_t> learned;
+  for (std::int64_t i = 0; i < 12; ++i) {
+    EXPECT_THAT(SamplesOf(labels, i), SizeIs(i % 2));
+    if (labels.Learns(i)) learned.push_back(i);
+  }
+  EXPECT_THAT(learned, ElementsAre(5, 11));
+  labels.Admit(12, Class(1), /*learn_from_every=*/0);
+  EXPECT_THAT(SamplesOf(labels, 12), ElementsAre(12));
+  EXPECT_FALSE(labels.Learns(12));
+  labels.Admit(13, Class(1));
+  EXPECT_THAT(SamplesOf(labels, 13), ElementsAre(13));
+  EXPECT_TRUE(labels.Learns(13));
+}
+
+TEST_F(LateLabelsTest, RemembersMoreStepsWhenMoreAreInFlight) {
+  labels_.Remember(5);
+  labels_.Remember(1);  // Never fewer.
+  for (std::int64_t i = 0; i < 8; ++i) labels_.Admit(i, Class(i));
+  SamplesOf(labels_, 7);
+  EXPECT_THAT(SamplesOf(labels_, 2), ElementsAre(0, 1, 2));
+  EXPECT_TRUE(labels_.Learns(2));
 }
 
 TEST_F(LateLabelsTest, ValuesAreLabelsToo) {

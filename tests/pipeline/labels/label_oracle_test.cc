@@ -33,6 +33,8 @@ struct Case {
   /// delay - 1 later.
   int delay = 0;
   LabelTask task = LabelTask::kClassification;
+  /// See Learner::LearnFromEvery().
+  int learn_from_every = 1;
 };
 
 LabelOptions OptionsOf(const Case& c) {
@@ -96,6 +98,7 @@ Outcome ByTheLearner(const Case& c) {
       }));
   EXPECT_TRUE(learner.ok()) << learner.status();
   at_work = learner->get();
+  at_work->LearnFromEvery(c.learn_from_every);
   for (int n = 0; n < kSamples; ++n) {
     std::optional<SampleLabel> label;
     if (c.delay == 0) label = LabelOf(c, n);
@@ -147,7 +150,7 @@ Outcome BySerialRun(const Case& c) {
     if (i > 0) network.Switch(roomy(i), first);
     for (std::int64_t n = first; n < end; ++n) {
       std::vector<float> values = ValuesOf(static_cast<int>(n));
-      labels.Admit(n, c.delay == 0 ? LabelOf(c, n) : std::nullopt);
+      labels.Admit(n, c.delay == 0 ? LabelOf(c, n) : std::nullopt, c.learn_from_every);
       network.Admit(n - first, window.Add(at::from_blob(values.data(), {kNumbers}).clone()));
     }
     RunSerially(roomy(i), end - first, [&network](const Step& step) { network.Run(step); });
@@ -193,6 +196,9 @@ class LabelOracleTest : public ::testing::Test {
 TEST_F(LabelOracleTest, WithLabelsInTime) { ExpectOracle({.window = 4}); }
 TEST_F(LabelOracleTest, WithLabelsThatComeLate) { ExpectOracle({.window = 6, .delay = 3}); }
 TEST_F(LabelOracleTest, OneSampleAtATime) { ExpectOracle({.window = 1}); }
+TEST_F(LabelOracleTest, FromEveryThirdStep) {
+  ExpectOracle({.window = 4, .delay = 2, .learn_from_every = 3});
+}
 TEST_F(LabelOracleTest, WithValues) { ExpectOracle({.task = LabelTask::kRegression}); }
 
 }  // namespace

@@ -73,6 +73,16 @@ TEST_F(ReplannerTest, NeverPlansAgainWhileCostsStay) {
   EXPECT_FALSE(Run(5000));
 }
 
+// The times of a small network move all the time, which would keep a planner at work.
+TEST_F(ReplannerTest, DoesNotPlanAgainWhileNothingIsStaleAndThereIsMuchTime) {
+  Start(Request(/*interval=*/100));
+  ASSERT_EQ(running_.staleness, 0);
+  for (StageCost& layer : layers_) layer = {.forward = 1, .backward = 2};
+  EXPECT_FALSE(Run(2000)) << "24 of 100 ms";
+  for (StageCost& layer : layers_) layer = {.forward = 3, .backward = 6};
+  EXPECT_TRUE(Run(2000)) << "72 of 100 ms";
+}
+
 TEST_F(ReplannerTest, SlowerStagesGetALongerPipeline) {
   Start(Request(/*interval=*/20));
   ASSERT_EQ(running_.staleness, 0);

@@ -30,7 +30,7 @@ StreamConfig OfStream(const std::string& keys = "") {
 TEST(ConfigDefaultsTest, FiveLinesLeaveInputAndRateToTheCameraAndStartWarm) {
   const StreamConfig stream = Parsed(
       "version: 1\nstreams:\n  - name: door\n    source:\n      uri: rtsp://camera.local/1\n");
-  EXPECT_FALSE(stream.input_said);
+  EXPECT_FALSE(stream.input_is_set);
   EXPECT_EQ(stream.learner.schedule, "auto");
   EXPECT_EQ(stream.learner.frames_per_second, 0);
   EXPECT_EQ(stream.flow.network, "refine");
@@ -74,13 +74,12 @@ TEST(ConfigDefaultsTest, SmoothnessIsWhatSuitsTheNetwork) {
   EXPECT_EQ(smoothness("network: flow, smoothness: 10"), 10);
 }
 
-TEST(ConfigDefaultsTest, TasksOfLabelsStayAsTheyWere) {
+TEST(ConfigDefaultsTest, TasksOfLabelsLeaveOnlyTheRateToTheCamera) {
   const StreamConfig stream = OfStream("model: {task: classification, outputs: 2}");
-  EXPECT_EQ(stream.learner.schedule, "one_f_one_b_star");
-  EXPECT_EQ(stream.learner.stages, 2);
+  EXPECT_EQ(stream.learner.schedule, "auto");
   EXPECT_EQ(stream.learner.width, 32);
   EXPECT_EQ(stream.learner.weights, "");
-  EXPECT_FALSE(LeavesToCamera(stream));
+  EXPECT_TRUE(LeavesToCamera(stream));
 }
 
 TEST(ConfigDefaultsTest, ANetworkThatNeedsOtherMultiplesFitsTheCameraByItself) {

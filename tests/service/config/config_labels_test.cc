@@ -88,6 +88,25 @@ TEST(LabelConfigTest, ItMayStartFromWeightsOfItsOwn) {
   EXPECT_EQ(stream.learner.weights, "door.safetensors");
 }
 
+// The camera's rate decides later: camera_fit.h.
+TEST(LabelConfigTest, TheDefaultScheduleIsAutoAsForFlow) {
+  const auto of = [](const std::string& source, const std::string& schedule = "",
+                     const std::string& defaults = "") {
+    return Parsed("version: 1\n" + defaults + "streams: [{name: a, source: {" + source +
+                  "}, model: {task: classification, outputs: 2}" + schedule + "}]\n")
+        .learner;
+  };
+  for (const char* const source : {"uri: 'rtsp://camera.local/1'", "uri: a.avi", "uri: 'push:'"}) {
+    EXPECT_EQ(of(source).schedule, "auto") << source;
+  }
+  EXPECT_EQ(of("uri: a.avi", ", schedule: {cuts: [1]}").schedule, "one_f_one_b_star");
+  EXPECT_EQ(of("uri: a.avi", "", "schedule: {devices: [cpu, cpu]}\n").schedule, "auto")
+      << "devices are those of flow";
+  EXPECT_EQ(of("uri: a.avi", ", schedule: {kind: auto, frames_per_second: 5}").frames_per_second,
+            5);
+  EXPECT_EQ(of("uri: a.avi", ", schedule: {frames_per_second: 5}").frames_per_second, 5);
+}
+
 // Settings for all streams apply only to streams that have such settings.
 TEST(LabelConfigTest, WhatTheFileSaysOfFlowIsNotForAStreamOfLabels) {
   const absl::StatusOr<Config> config = ParseConfig(R"(
@@ -173,10 +192,6 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:86: 'learning' is not for the tasks classification and regression"},
         {"CompareWith", Stream("model: {task: regression, outputs: 2}, scores: {window_s: 2}"),
          "c:3:84: 'scores' is not for the tasks classification and regression"},
-        {"Auto",
-         Stream("model: {task: regression, outputs: 2}, schedule: {kind: auto, "
-                "frames_per_second: 5}"),
-         "c:3:93: 'kind' is auto, which is not for the tasks classification and regression"},
         {"Local", Stream("model: {task: regression, outputs: 2}, schedule: {kind: local}"),
          "c:3:93: 'kind' is local, which is not for the tasks classification and regression"},
         {"WindowOfFlow", Stream("model: {window: 64}"),

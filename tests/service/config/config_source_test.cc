@@ -35,7 +35,7 @@ TEST(ConfigSourceTest, ACameraIsHeldOnToAsTheFileSays) {
   EXPECT_EQ(source.camera.connect_timeout, milliseconds(5000));
   EXPECT_EQ(source.camera.stall_timeout, milliseconds(700));
   EXPECT_EQ(source.camera.first_backoff, milliseconds(50));
-  EXPECT_EQ(source.camera.longest_backoff, milliseconds(60000));
+  EXPECT_EQ(source.camera.max_backoff, milliseconds(60000));
   EXPECT_EQ(source.camera.login.user, "viewer");
   EXPECT_EQ(source.camera.login.password_variable, "WORD");
   EXPECT_EQ(source.camera.tls.ca_file, "ca.pem");

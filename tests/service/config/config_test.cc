@@ -38,8 +38,8 @@ TEST(ConfigTest, SampleLoads) {
   EXPECT_EQ(street.source.height, street.learner.height);
   EXPECT_EQ(street.learner.weights,
             MILLRACE_SOURCE_DIR "/samples/weights/refine-start.safetensors");
-  EXPECT_EQ(street.learner.schedule, "one_f_one_b_star");
-  EXPECT_EQ(street.learner.stages, 2);
+  EXPECT_EQ(street.learner.schedule, "auto");
+  EXPECT_EQ(street.learner.frames_per_second, 0) << "the camera's";
   EXPECT_EQ(street.flow.learning.policy.kind, UpdatePolicyOptions::Kind::kEvery);
 }
 
@@ -72,7 +72,7 @@ TEST(ConfigTest, SampleLoadsWithEveryOptionalKeySet) {
           "sample:.* 'pictures' is for the tasks classification and regression only\n"
           "sample:.* 'layers' is for the tasks classification and regression only\n"
           "sample:.* 'width' is for the tasks classification and regression only\n"
-          "sample:.* 'frames_per_second' is for the kind auto only\n"
+          "sample:.* 'cuts' cannot be given with the kind auto, which cuts by itself\n"
           "sample:.* 'samples' is for the kinds gpipe, timeprest, pipedream_2bw, k_periodic only\n"
           "sample:.* 'connect_timeout_ms' is for cameras only\n"
           "sample:.* 'stall_timeout_ms' is for cameras only\n"

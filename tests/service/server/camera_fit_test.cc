@@ -112,8 +112,20 @@ TEST(CameraFitTest, ACameraAsItWasAssumedChangesNothing) {
   CameraFit fit(Away);
   ASSERT_TRUE(fit.Complete(Camera()).ok());
   EXPECT_FALSE(fit.Correct(Camera(), Facts(2560, 1440, 25)).has_value());
-  ASSERT_TRUE(fit.Complete(Camera()).ok());
-  EXPECT_TRUE(fit.Correct(Camera(), Facts(2560, 1440, 12)).has_value()) << "at another rate";
+}
+
+TEST(CameraFitTest, AnotherRateThanAssumedIsFollowedByThePlanIfItCan) {
+  for (const auto& [schedule, restarts] :
+       {std::pair("", false), std::pair("schedule: {devices: cpu}", false),
+        std::pair("schedule: {replan_share: 0}", true),
+        std::pair("schedule: {devices: cuda}", true)}) {
+    CameraFit fit(Away);
+    const StreamConfig camera = Camera(schedule);
+    const auto assumed = fit.Complete(camera);
+    ASSERT_TRUE(assumed.ok());
+    EXPECT_EQ(fit.Correct(assumed->config, Facts(2560, 1440, 12)).has_value(), restarts)
+        << schedule;
+  }
 }
 
 TEST(CameraFitTest, ThePlanFollowsACameraWhoseRateIsLeftOpen) {
@@ -155,8 +167,30 @@ TEST(CameraFitTest, NothingIsLookedAtWhereTheFileSaysAll) {
   ASSERT_TRUE(said.ok());
   EXPECT_EQ(said->announced, std::nullopt);
   ASSERT_TRUE(fit.Complete(StreamOf("uri: 'push:'")).ok());
-  ASSERT_TRUE(fit.Complete(Camera("model: {task: regression, outputs: 1}")).ok());
   EXPECT_EQ(looks, 0);
+}
+
+TEST(CameraFitTest, ACameraOfLabelsGivesItsRateAndNotItsShape) {
+  const std::string labels = "model: {task: regression, outputs: 1}";
+  CameraFit fit([&](const ingest::SourceOptions&) { return Facts(640, 480, 12); });
+  const auto fitted = fit.Complete(Camera(labels));
+  ASSERT_TRUE(fitted.ok());
+  EXPECT_EQ(fitted->config.learner.schedule, "auto");
+  EXPECT_EQ(fitted->config.learner.frames_per_second, 12);
+  EXPECT_EQ(fitted->config.learner.width, 32);
+  EXPECT_EQ(fitted->config.learner.height, 32);
+}
+
+TEST(FitToTest, LabelsWithoutARateHaveTheUsualStagesUnlessOthersAreGiven) {
+  const auto stages = [](const std::string& schedule) {
+    const StreamConfig fitted =
+        FitTo({}, StreamOf("uri: 'push:'", "model: {task: regression, outputs: 1}" + schedule));
+    EXPECT_EQ(fitted.learner.schedule, "one_f_one_b_star");
+    return fitted.learner.stages;
+  };
+  EXPECT_EQ(stages(""), 2);
+  EXPECT_EQ(stages(", schedule: {kind: auto}"), 2);
+  EXPECT_EQ(stages(", schedule: {stages: 3}"), 3);
 }
 
 // Each look waits for all the others: one after the other they would never end.
