@@ -1,4 +1,4 @@
-# millrace_library(<folder> SOURCES <file>... [DEPENDS <folder>...] [USES <folder>...]
+# millrace_library(<folder> SOURCES <file>... [ALONE <file>...] [DEPENDS <folder>...] [USES <folder>...]
 #                  [LINKS <target>...] [PRIVATE_LINKS <target>...])
 #
 # The library of a folder: millrace::pipeline_plan of pipeline/plan. DEPENDS names the folders that its headers include, USES the folders
@@ -23,14 +23,24 @@ function(millrace_targets out)
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
+# millrace_unite(<target> [<file>...]): with MILLRACE_UNITY, up to six sources of the target are one unit for the compiler, which reads
+# their common headers once. The files stay alone, because they have names in common with other ones.
+function(millrace_unite target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MILLRACE_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+  if(ARGN)
+    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
 function(millrace_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;USES;LINKS;PRIVATE_LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;ALONE;DEPENDS;USES;LINKS;PRIVATE_LINKS")
   string(REPLACE "/" "_" name ${folder})
   millrace_include_root(${folder} root)
   millrace_targets(depends ${arg_DEPENDS})
   millrace_targets(uses ${arg_USES})
   add_library(millrace_${name} ${arg_SOURCES})
   add_library(millrace::${name} ALIAS millrace_${name})
+  millrace_unite(millrace_${name} ${arg_ALONE})
   target_include_directories(millrace_${name} PUBLIC ${root})
   if(MILLRACE_SANITIZE MATCHES address)
     # Tests of the engine and of networks take a third of the time, for little more of the compiler's.

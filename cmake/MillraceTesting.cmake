@@ -1,4 +1,4 @@
-# millrace_add_test(<name> [GPU] SOURCES <file>... LIBS <target>...)
+# millrace_add_test(<name> [GPU] SOURCES <file>... [ALONE <file>...] LIBS <target>...)
 #
 # One test program for each folder of sources. All of its tests run in two processes, NAME.shard_1 and NAME.shard_2:
 # a process for each test would spend more time on loading LibTorch than on testing. CTest also knows each test by its
@@ -20,8 +20,9 @@ function(millrace_limit_time seconds)
 endfunction()
 
 function(millrace_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU" "" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU" "" "SOURCES;ALONE;LIBS")
   add_executable(${name}_test ${arg_SOURCES})
+  millrace_unite(${name}_test ${arg_ALONE})
   target_link_libraries(${name}_test PRIVATE millrace::test_headers ${arg_LIBS} GTest::gmock_main)
   set(properties "")
   if(arg_GPU)

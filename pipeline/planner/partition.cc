@@ -41,11 +41,11 @@ class Chain {
 
   // The time of a stage, or of the cut before it if that is longer.
   [[nodiscard]] RunLoad Time(int stage, int first, int end) const {
-    const double limit = request_.memory_bytes.value_or(kNever);
-    if (limit < kNever) {
+    const double limit = request_.memory_bytes.value_or(kInfinity);
+    if (limit < kInfinity) {
       const RunLoad bytes = Bytes(stage, first, end);
-      if (bytes.floor > limit) return {.value = kNever, .floor = kNever};
-      if (bytes.value > limit) return {.value = kNever, .floor = 0};
+      if (bytes.floor > limit) return {.value = kInfinity, .floor = kInfinity};
+      if (bytes.value > limit) return {.value = kInfinity, .floor = 0};
     }
     const double time = cost_[end] - cost_[first];
     const double cut = first > 0 ? request_.layers[first - 1].cost.copy : 0;
@@ -92,7 +92,7 @@ int LayerThatNeverFits(const Chain& chain, int stages, double limit) {
 }
 
 absl::Status DoesNotFit(const PartitionRequest& request, const Chain& chain) {
-  const double limit = request.memory_bytes.value_or(kNever);
+  const double limit = request.memory_bytes.value_or(kInfinity);
   const int layer = LayerThatNeverFits(chain, request.stages, limit);
   if (layer >= 0) {
     return absl::ResourceExhaustedError(
@@ -131,7 +131,7 @@ absl::StatusOr<Cuts> BestCuts(const PartitionRequest& request) {
   MinMaxPartition best = FindMinMaxPartition(
       chain.length(), request.stages,
       [&](int stage, int first, int end) { return chain.Time(stage, first, end); });
-  if (best.maximum == kNever) return DoesNotFit(request, chain);
+  if (best.maximum == kInfinity) return DoesNotFit(request, chain);
   return std::move(best.begins);
 }
 

@@ -15,12 +15,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def command_of(source: str) -> tuple[list[str], str]:
-    """The compiler's command for a source of this checkout, without the source and the object; and where it runs."""
+    """The compiler's command for the library of a source, without source and object; and where it runs."""
+    library = "millrace_" + str(pathlib.PurePath(source).parent).replace("/", "_")
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
-        if pathlib.Path(entry["file"]) == ROOT / source:
+        if f"CMakeFiles/{library}.dir/" in entry["command"]:
             break
     else:
-        raise AssertionError(f"{source} has no compile command")
+        raise AssertionError(f"{library} has no compile command")
     command = shlex.split(entry["command"])
     while not pathlib.Path(command[0]).name.startswith(("c++", "g++", "clang++")):
         del command[0]  # Words before the compiler: ccache and its environment.

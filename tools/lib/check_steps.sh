@@ -37,7 +37,7 @@ step_spelling() {
     xargs -r "$venv_bin/codespell" --ignore-words tools/codespell-words.txt
 }
 
-# The wording of documentation, of headers' comments, and of messages and help, by the rules of tools/words.
+# The wording of documentation, of comments, and of messages and help, by the rules of tools/words.
 step_words() {
   "$venv_bin/python" tools/check-words
   "$venv_bin/python" tools/check-words --messages
@@ -118,8 +118,8 @@ step_clang() { tools/build clang; }
 
 step_asan() { test_with asan; }
 
-# Reads the compile commands of the clang preset.
+# Reads the compile commands of single sources. Generated headers must be there.
 step_tidy() {
-  tools/build clang --tests
-  tools/tidy build/clang
+  tools/build tidy --tests millrace_proto millrace_standard_proto
+  tools/tidy build/tidy
 }
