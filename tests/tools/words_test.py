@@ -18,12 +18,22 @@ class WordsTest(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         shutil.copytree(SOURCE / "tools", self.root / "tools")
 
-    def check(self, name: str, text: str, *options: str) -> subprocess.CompletedProcess:
+    def check(self, name: str, text: str) -> subprocess.CompletedProcess:
+        self.write(name, text)
+        return self.run_tool(name)
+
+    def check_messages(self, text: str) -> subprocess.CompletedProcess:
+        subprocess.run(["git", "init", "--quiet"], cwd=self.root, check=True)
+        self.write("base/a.cc", text)
+        return self.run_tool("--messages")
+
+    def write(self, name: str, text: str) -> None:
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        names = [] if "--messages" in options else [name]
-        return subprocess.run([sys.executable, self.root / "tools/check-words", *options, *names],
+
+    def run_tool(self, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run([sys.executable, self.root / "tools/check-words", *arguments],
                               cwd=self.root, capture_output=True, text=True)
 
     def assert_found(self, run: subprocess.CompletedProcess, *found: str) -> None:
@@ -97,10 +107,55 @@ The server answers.
     def test_drawings_in_comments_are_no_prose(self):
         self.assert_clean(self.check("a.h", "// A drawing:\n//\n//   whoever   0\n//   0 -> those that\n"))
 
-    def test_reads_messages_on_demand(self):
+    def test_without_names_it_reads_every_kind_of_file(self):
         subprocess.run(["git", "init", "--quiet"], cwd=self.root, check=True)
-        run = self.check("base/a.cc", 'Say("whoever " "asks it");\n// Whoever.\n', "--messages")
-        self.assert_found(run, "base/a.cc:1: Phrases: 'whoever'")
+        for name in ("base/a.h", "service/b/c.cc", "proto/millrace/v1/d.proto"):
+            self.write(name, "// Nobody calls it.\n")
+        self.write("proto/third_party/e.proto", "// Nobody calls it.\n")
+        self.write("samples/f.yaml", "# Nobody calls it.\n")
+        run = self.run_tool()
+        found = {line.split(":")[0] for line in run.stdout.splitlines()[:-1]}
+        self.assertEqual(found, {"base/a.h", "service/b/c.cc", "proto/millrace/v1/d.proto", "samples/f.yaml"})
+
+    def test_items_of_a_list_in_a_comment_are_sentences_of_their_own(self):
+        half = " ".join(LONG.split()[:13])
+        items = f"// Fails with\n// - GONE: {half};\n// - LATE: {half}\n//   and so on;\n// - FULL: it is.\n"
+        self.assert_clean(self.check("a.proto", items))
+        self.assert_found(self.check("a.proto", items.replace("and so on", LONG)), "a.proto:3: Sentences")
+
+    def test_reads_the_comments_of_yaml_and_not_its_keys(self):
+        half = " ".join(LONG.split()[:14])
+        text = f"# {half}\n# hosts: [\"*\"]\n# {half}\nkey: whoever\n# limit: 0\n# {half}\n# {half}\n"
+        self.assert_found(self.check("a.yaml", text), "a.yaml:6: Sentences: a sentence of 28 words")
+
+    def test_the_explanation_of_a_value_begins_a_sentence(self):
+        half = " ".join(LONG.split()[:14])
+        for value in ("flow:", "sgd, adam and adamw:", "rtsp::", "0:"):
+            self.assert_clean(self.check("a.h", f"// {half}. {value} {half}.\n"))
+        self.assert_found(self.check("a.h", f"// {half}. flow {half}.\n"), "a.h:1: Sentences")
+
+    def test_the_address_of_a_page_may_end_a_sentence(self):
+        half = " ".join(LONG.split()[:14])
+        self.assert_clean(self.check("a.h", f"// {half} https://example.org/a.b. {half}.\n"))
+
+    def test_reads_messages_on_demand(self):
+        message = LONG.replace(" long", " long\" \"", 1)
+        run = self.check_messages(f'Say("whoever " "asks it");\n// Whoever.\nSay("{message}");\n'
+                                  f'constexpr char kHelp[] = R"(\nOptions\n\n{LONG})";\n')
+        self.assert_found(run, "base/a.cc:1: Phrases: 'whoever'", "base/a.cc:3: Sentences: a sentence of 26 words",
+                          "base/a.cc:4: Sentences")
+
+    def test_comments_examples_and_header_values_are_no_messages(self):
+        self.assert_clean(self.check_messages(f"""// It says "{LONG}"
+const char quote = '"';  // "{LONG}
+const int number = 10'000;
+constexpr char kHelp[] = R"(
+Examples
+  {LONG}
+Without
+them.)";
+Send("text/plain; version=0.0.4; charset=utf-8", "default-src 'none'; script-src 'self'; style-src 'self'");
+"""))
 
 
 if __name__ == "__main__":
