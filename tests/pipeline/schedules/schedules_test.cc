@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-// One row of the table in docs/architecture.md: equal stages, F = 1, B = 2, U = 0.
+// The figures of one schedule: equal stages, F = 1, B = 2, U = 0.
 struct Row {
   const char* schedule;
   int stages;
