@@ -9,7 +9,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kSteps = 9;
-constexpr std::size_t kFewestSteps = 3;
+constexpr std::size_t kMinSteps = 3;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void GapDetector::Restart() {
 }
 
 std::optional<nanoseconds> GapDetector::TypicalStep() const {
-  if (steps_.size() < kFewestSteps) return std::nullopt;
+  if (steps_.size() < kMinSteps) return std::nullopt;
   std::vector<nanoseconds> sorted(steps_.begin(), steps_.end());
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());

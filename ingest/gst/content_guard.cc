@@ -42,6 +42,10 @@ std::optional<std::int64_t> SideOf(const GstStructure* caps, const char* field) 
 bool MayGoOn(GstElement* decodebin, GstCaps* caps) {
   if (gst_caps_is_any(caps) != FALSE || gst_caps_is_empty(caps) != FALSE) return true;
   const GstStructure* const first = gst_caps_get_structure(caps, 0);
+  if (gst_structure_has_name(first, "application/sdp") != FALSE) {
+    Refuse(decodebin, kPlaylist);
+    return false;
+  }
   if (!AreRaw(first)) return true;
   const std::optional<std::int64_t> width = SideOf(first, "width");
   const std::optional<std::int64_t> height = SideOf(first, "height");

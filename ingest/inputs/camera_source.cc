@@ -107,7 +107,7 @@ void CameraSource::WatchLag(const DecodedPicture& picture, nanoseconds now) {
   if (!lag) return;
   states_.Warn(absl::StrFormat(
       "its pictures are %.1f s late, and get later: it sends %.3g a second of %dx%d, and this "
-      "machine decodes %.3g; lower its resolution or rate, or take its smaller stream",
+      "machine decodes %.3g. Lower its resolution or rate, or take its smaller stream",
       std::chrono::duration<double>(lag->behind).count(), lag->sent, format_.shown().width,
       format_.shown().height, lag->decoded));
 }

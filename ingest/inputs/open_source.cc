@@ -41,7 +41,7 @@ absl::Status CheckCamera(const CameraOptions& camera, std::string_view shown) {
   MILLRACE_RETURN_IF_ERROR(check("connect_timeout", camera.connect_timeout, 1));
   MILLRACE_RETURN_IF_ERROR(check("stall_timeout", camera.stall_timeout, 1));
   MILLRACE_RETURN_IF_ERROR(check("first_backoff", camera.first_backoff, 1));
-  return check("longest_backoff", camera.longest_backoff, camera.first_backoff.count());
+  return check("max_backoff", camera.max_backoff, camera.first_backoff.count());
 }
 
 absl::Status CheckOptions(const SourceOptions& options, std::string_view shown) {
@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options)
   settings.limits.first_frame = options.camera.connect_timeout;
   settings.limits.between_frames = options.camera.stall_timeout;
   settings.backoff.first = options.camera.first_backoff;
-  settings.backoff.longest = options.camera.longest_backoff;
+  settings.backoff.longest = options.camera.max_backoff;
   settings.seed = std::random_device{}();
   return OpenSource(options, settings);
 }

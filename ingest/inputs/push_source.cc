@@ -74,8 +74,8 @@ class EnteredPusher final : public Pusher {
 absl::StatusOr<Pusher::Result> EnteredPusher::Push(const PushedPicture& picture) {
   if (began_ && picture.taken.has_value() != first_taken_.has_value()) {
     return absl::InvalidArgumentError(
-        "the first picture says when it was taken and this one does not, or the other way round; "
-        "let all of a call do, or none");
+        "only one of the first picture and this one has a capture time. Send it with all "
+        "pictures of a call, or with no picture");
   }
   if (!began_) first_taken_ = picture.taken;
   std::optional<nanoseconds> stream_time;

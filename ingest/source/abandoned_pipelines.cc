@@ -45,8 +45,8 @@ Abandoned& All() {
 absl::Status TooMany(std::int64_t hanging, std::string_view whose) {
   return absl::ResourceExhaustedError(absl::StrCat(
       hanging, " pipelines of ", std::string(whose),
-      " hang in GStreamer; no other begins before one of them has ended; restart the camera, then "
-      "this server"));
+      " hang in GStreamer; no other begins before one of them has ended. Restart the camera, "
+      "then this server"));
 }
 
 /// Whether `owner` may start another pipeline.

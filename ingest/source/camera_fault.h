@@ -68,7 +68,7 @@ inline constexpr std::array<CameraFaultText, 20> kCameraFaults = {{
     {CameraFault::kNotRtsp, absl::StatusCode::kUnavailable, "its port does not speak RTSP",
      "check the port; most cameras have 554, and their web pages another"},
     {CameraFault::kTooLong, absl::StatusCode::kUnavailable,
-     "its answer is longer than 256 KiB, which no camera's is",
+     "its answer is too long (over 256 KiB, or 512 KiB with its header), as no camera's is",
      "check the host and the port; update or restart the camera"},
     {CameraFault::kNoTls, absl::StatusCode::kUnavailable,
      "no TLS connection to its port comes about",

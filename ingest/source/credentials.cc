@@ -26,7 +26,8 @@ bool EndsParameter(char c) {
          absl::ascii_isspace(static_cast<unsigned char>(c));
 }
 
-/// The start of the part of `text` that may contain a user and password; npos if there is none.
+/// The start of the part of `text` that may contain a user and password; npos if there is no such
+/// part.
 std::size_t AuthorityStart(std::string_view text) {
   const std::string lower = absl::AsciiStrToLower(std::string(text.substr(0, 5)));
   if (lower == "file:") return std::string_view::npos;

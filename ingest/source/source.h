@@ -63,7 +63,7 @@ struct CameraOptions {
   std::chrono::milliseconds stall_timeout{2000};
   /// As in BackoffOptions (backoff.h).
   std::chrono::milliseconds first_backoff{200};
-  std::chrono::milliseconds longest_backoff{2000};
+  std::chrono::milliseconds max_backoff{2000};
 };
 
 /// The state of a source. `kStalled`: frames have stopped, but no failure has occurred yet.

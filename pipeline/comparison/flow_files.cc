@@ -25,7 +25,7 @@ constexpr float kFloMagic = 202021.25F;
 constexpr float kUnknown = 1e6F;
 constexpr std::int32_t kMaxSide = 32768;
 // The size of a .flo file of 8K pictures.
-constexpr std::uint64_t kMaxBytes = 512 << 20;
+constexpr std::uint64_t kMaxFileBytes = 512 << 20;
 
 absl::Status Wrong(const std::string& path, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::string(what)));
@@ -40,7 +40,7 @@ Number NumberAt(std::string_view bytes, std::size_t at) {
 }
 
 absl::StatusOr<TrueFlow> ReadFlo(const std::string& path) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxFileBytes));
   const std::string_view bytes = text;
   constexpr std::size_t kHead = 12;
   if (bytes.size() < kHead || NumberAt<float>(bytes, 0) != kFloMagic) {
@@ -71,7 +71,7 @@ absl::StatusOr<TrueFlow> ReadFlo(const std::string& path) {
 }
 
 absl::StatusOr<TrueFlow> ReadKitti(const std::string& path) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxBytes));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxFileBytes));
   const std::vector<std::uint8_t> coded(bytes.begin(), bytes.end());
   cv::Mat picture;
   try {

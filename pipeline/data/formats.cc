@@ -30,9 +30,9 @@ absl::StatusOr<LabelledSamples> ReadDataSet(const std::vector<std::string>& path
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", absl::StrJoin(paths, ","),
-      "\" is no data set that is known: use one digits.csv.gz of scikit-learn, one "
-      "NAME-images-idx3-ubyte (or .gz) of MNIST with NAME-labels-idx1-ubyte beside it, "
-      "or data_batch_N.bin of CIFAR-10"));
+      "\" is no known data set. Use one digits.csv.gz of scikit-learn, one "
+      "NAME-images-idx3-ubyte (or .gz) of MNIST with NAME-labels-idx1-ubyte beside it, or "
+      "data_batch_N.bin of CIFAR-10"));
 }
 
 }  // namespace millrace::pipeline

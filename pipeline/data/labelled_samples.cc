@@ -44,7 +44,8 @@ Split SplitSamples(const LabelledSamples& all, double share, std::uint64_t seed)
   Split split{.train = Empty(all), .test = Empty(all)};
   Random random(seed);
   for (std::size_t i = 0; i < all.count(); ++i) {
-    // Each remaining sample is equally likely to be among those that the test part still needs.
+    // Each remaining sample is equally likely to be among the samples that the test part still
+    // needs.
     const auto left = static_cast<double>(all.count() - i);
     const auto missing = static_cast<double>(wanted - split.test.count());
     Append(all, i, random.Uniform(0, left) < missing ? split.test : split.train);

@@ -7,17 +7,17 @@
 namespace millrace::pipeline {
 namespace {
 
-// The limits of a flow that the model may learn from: the share of it that leaves the picture, and
-// its mean length, in widths of the picture. Half the picture is more motion than the video of a
-// camera has between two frames: at ten frames a second, five widths in a second. The matches of
-// the other half still lie in the picture, so a fast pan remains a sample.
+// The limits of a flow that the model may learn from. They are the share of it that leaves the
+// picture, and its mean length in widths of the picture. Half the picture is more motion than the
+// video of a camera has between two frames. At ten frames a second, it is five widths in a second.
+// The matches of the other half still lie in the picture, so a fast pan remains a sample.
 constexpr double kMaxLeavingShare = 0.5;
 constexpr double kMaxMotion = 0.5;
 
 // The start may be worse than no model. A rate that is far too high makes the weights worse than
-// their start within a few updates, already in the first fifth of a window. So only the first
-// prediction surely shows the start itself. One prediction varies, and a network's cold start may
-// become four times as bad after a few updates. So the limit is well above that.
+// their start within a few updates. It happens already in the first fifth of a window. So only the
+// first prediction surely shows the start itself. One prediction varies, and a network's cold start
+// may become four times as bad after a few updates. So the limit is well above that.
 constexpr double kMaxGrowth = 10;
 
 SkipReason WhyRefused(const PredictionHealth& health) {

@@ -9,7 +9,7 @@
 namespace millrace::pipeline {
 namespace {
 
-bool IsValue(float v) { return std::abs(v) <= kLargestLabelValue; }  // False for a NaN.
+bool IsValue(float v) { return std::abs(v) <= kMaxLabelValue; }  // False for a NaN.
 
 }  // namespace
 

@@ -31,7 +31,7 @@ struct LabelledTask {
 
 /// The largest absolute value of a label. The square of a larger one would dominate all other
 /// errors.
-inline constexpr float kLargestLabelValue = 1e6F;
+inline constexpr float kMaxLabelValue = 1e6F;
 
 /// Fails with INVALID_ARGUMENT, saying what is allowed, unless `label` fits a task with `outputs`
 /// outputs.

@@ -17,8 +17,8 @@ class TypicalValue {
     count_ = std::min(count_ + 1, kMaxCount);
     if (count_ <= kFirst) {
       sum_ += value;
-      largest_ = std::max(largest_, value);
-      mean_ = count_ == 1 ? value : (sum_ - largest_) / static_cast<double>(count_ - 1);
+      max_ = std::max(max_, value);
+      mean_ = count_ == 1 ? value : (sum_ - max_) / static_cast<double>(count_ - 1);
       return;
     }
     const double taken = mean_ > 0 ? std::min(value, kTimes * mean_) : value;
@@ -37,7 +37,7 @@ class TypicalValue {
   double mean_ = 0;
   // Of the first kFirst values.
   double sum_ = 0;
-  double largest_ = 0;
+  double max_ = 0;
 };
 
 }  // namespace millrace::pipeline

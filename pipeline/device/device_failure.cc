@@ -13,9 +13,9 @@ absl::Status FailureOf(const std::exception& thrown) {
       CauseLine(of_libtorch != nullptr ? of_libtorch->what_without_backtrace() : thrown.what());
   if (dynamic_cast<const c10::OutOfMemoryError*>(&thrown) != nullptr) {
     return absl::AbortedError(
-        absl::StrCat("the GPU's memory is full: take smaller pictures, fewer streams or a schedule "
-                     "that keeps less (millrace plan says how much), or spread the stages over "
-                     "more GPUs (",
+        absl::StrCat("the GPU's memory is full: take smaller pictures, fewer streams or a "
+                     "schedule that keeps less (millrace plan says how much). Or spread the "
+                     "stages over more GPUs (",
                      cause, ")"));
   }
   if (dynamic_cast<const c10::AcceleratorError*>(&thrown) != nullptr) {

@@ -26,7 +26,8 @@ namespace {
 absl::Status BadName(const std::string& name) {
   return absl::InvalidArgumentError(
       absl::StrCat("there is no device \"", name,
-                   "\"; use cpu, cuda, or cuda:N for the N-th GPU from 0; or auto alone"));
+                   "\"; use cpu, cuda, or cuda:N for the N-th GPU from 0. The name auto must "
+                   "stand alone"));
 }
 
 absl::StatusOr<at::Device> FindDevice(const std::string& name) {

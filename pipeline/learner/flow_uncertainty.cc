@@ -26,8 +26,8 @@ struct Size {
   [[nodiscard]] std::size_t pixels() const { return static_cast<std::size_t>(width) * height; }
 };
 
-/// The share of one cell in a square of `radius` around each of `cells` in a row, as far as the
-/// square lies in the row.
+/// The share of one cell in a square of `radius` around each of `cells` in a row. Only the part of
+/// the square in the row counts.
 std::vector<double> Shares(int cells, int radius) {
   std::vector<double> shares(cells);
   for (int i = 0; i < cells; ++i) {

@@ -22,10 +22,11 @@ namespace {
 
 // Below 2^60, with the options that CheckOptimizer() allows, no update makes a value that is not
 // finite. With weight decay a gradient is below 2^61, and its square below 2^122. A step is at most
-// the learning rate (2^20) times the gradient over eps (2^-40), or times the momentum's sum of it
-// (2^24, where adding no longer changes a float32). RMSprop's quotient, whose squares are summed to
-// clip it, is at most 10. Adam's means are means of gradients, and stay below them after bias
-// correction. AdamW's decay multiplies a weight by at most 2^20. Values are float32 or wider.
+// the learning rate (2^20) times the gradient over eps (2^-40). With momentum, a step is at most
+// the learning rate times the sum of gradients. That sum is at most 2^24 gradients, where adding no
+// longer changes a float32. RMSprop's quotient, whose squares are summed to clip it, is at most 10.
+// Adam's means are means of gradients, and stay below them after bias correction. AdamW's decay
+// multiplies a weight by at most 2^20. Values are float32 or wider.
 constexpr int kMaxExponent = 60;
 
 // Fused kernels walk through memory in order, so gradients and states must have their parameter's

@@ -9,7 +9,8 @@ namespace {
 
 using enum OperationKind;
 
-// The device of each stage's operations of `kind`, from stage 0, the camera, which has none.
+// The device of each stage's operations of `kind`, from stage 0. Stage 0 is the camera, without
+// operations.
 std::vector<std::size_t> DevicesOf(const Plan& plan, OperationKind kind) {
   std::vector<std::size_t> devices(plan.stage_count() + 1);
   for (std::size_t device = 0; device < plan.devices.size(); ++device) {

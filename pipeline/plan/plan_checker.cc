@@ -179,8 +179,8 @@ absl::Status CheckDevices(const Plan& plan, int stage, const OrdersOfStage& orde
   for (const Order::Entry& entry : orders[0].entries) {
     if (entry.operation->weights.which == Which::kLag) continue;
     return WrongAt(plan, *entry.operation,
-                   "is on another device than its stage's updates: it must name by its lag which "
-                   "version of the weights it reads, or a race would decide");
+                   "is on another device than its stage's updates. Its lag must name the "
+                   "version of the weights that it reads, or a race would decide");
   }
   return absl::OkStatus();
 }

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An upper bound for the file of a stage: every number of the network, and two of the optimizer for
-// each, in the widest format; names; counts.
+// An upper bound for the file of a stage: every number of the network in the widest format, names
+// and counts. The optimizer has two more numbers for each.
 std::uint64_t MaxBytesOf(const std::vector<LayerShape>& layers) {
   constexpr double kOfNumber = 3 * sizeof(double);
   constexpr double kAround = 16 << 20;

@@ -22,8 +22,8 @@ constexpr double kSlowest = 0.3;  // Pixels per frame at the reference width.
 constexpr double kFastest = 10;
 constexpr double kStillShare = 0.35;
 constexpr int kMaxThings = 7;
-constexpr double kSmallestThing = 0.05;  // Of the width.
-constexpr double kLargestThing = 0.35;
+constexpr double kMinThing = 0.05;  // Of the width.
+constexpr double kMaxThing = 0.35;
 // Pixels of texture beyond each border, so that little of it has to be mirrored.
 constexpr int kMargin = 32;
 // Outlines are drawn at twice the size, for soft edges.
@@ -129,7 +129,7 @@ cv::Mat DrawCover(Random& random, cv::Size size) {
   cv::Mat large = cv::Mat::zeros(size * kOversampling, CV_8U);
   const double x = size.width * random.Uniform(-0.05, 1.05);
   const cv::Point2d centre(x, size.height * random.Uniform(-0.05, 1.05));
-  const double extent = size.width * LogUniform(random, kSmallestThing, kLargestThing);
+  const double extent = size.width * LogUniform(random, kMinThing, kMaxThing);
   switch (Whole(random, 4)) {
     case 0:
       DrawEllipse(random, centre, extent, large);

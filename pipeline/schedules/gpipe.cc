@@ -7,8 +7,8 @@
 //             stage 2      F0 F1 F2       B2 B1 B0 U
 //             stage 3         F0 F1 F2 B2 B1 B0 U
 //
-// Recompute "always" keeps inputs and runs forwards again. "except_last" does so for all
-// micro-batches but the last, whose backward follows its forward directly. "never" keeps
+// Recompute "always" keeps inputs and runs forwards again. The kind "except_last" does so for all
+// micro-batches but the last, whose backward follows its forward directly. The kind "never" keeps
 // activations.
 #include "base/status.h"
 #include "pipeline/schedules/building_blocks.h"

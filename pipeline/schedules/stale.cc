@@ -1,7 +1,7 @@
 // Stale weights (Zhang and Abdelrahman, "Pipelined training with stale weights of deep
-// convolutional neural networks", section 4.1): PARTIME's order, but a stage keeps the activations
-// of its last 2(D-h) + 1 samples. So a gradient meets the activations of its own sample. Meanwhile,
-// the weights have had 2(D-h) updates.
+// convolutional neural networks", section 4.1). The order is PARTIME's, but a stage keeps the
+// activations of its last 2(D-h) + 1 samples. So a gradient meets the activations of its own
+// sample. Meanwhile, the weights have had 2(D-h) updates.
 //
 //   period   stage 1          stage 2          stage 3
 //        3   F1(3)            F2(2) B2(0) U2   F3(1) B3(1) U3(1)

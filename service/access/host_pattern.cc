@@ -105,9 +105,9 @@ absl::Status CheckHostPattern(std::string_view pattern) {
   if (IsPattern(absl::AsciiStrToLower(std::string(pattern)))) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("'", std::string(pattern),
-                   "' is no pattern of hosts; write a name such as gate.example.org, * for one "
-                   "part of it as in *.example.org, four numbers as in 10.0.0.*, a net such as "
-                   "10.0.0.0/24 or fd00::/8, or * for every host"));
+                   "' is no pattern of hosts; write a name such as gate.example.org, with * for "
+                   "one part of it as in *.example.org. Also possible: four numbers as in "
+                   "10.0.0.*, a net such as 10.0.0.0/24 or fd00::/8, or * for every host"));
 }
 
 bool HostMatches(std::string_view host, std::string_view pattern) {

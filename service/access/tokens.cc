@@ -65,9 +65,9 @@ absl::Status Tokens::AddLine(std::string_view line) {
     return absl::InvalidArgumentError(
         "a token is letters, digits and - . _ ~ + / = alone; 'openssl rand -hex 32' makes one");
   }
-  if (token.size() < kShortest) {
+  if (token.size() < kMinLength) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the token is shorter than ", kShortest, " characters; 'openssl rand -hex 32' makes one"));
+        "the token is shorter than ", kMinLength, " characters; 'openssl rand -hex 32' makes one"));
   }
   if (RoleOf(token)) return absl::InvalidArgumentError("the token is that of a line before");
   entries_.push_back({.hash = HashOf(token), .role = *role});

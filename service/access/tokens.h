@@ -26,7 +26,7 @@ enum class Role { kView, kControl };
 /// construction.
 class Tokens {
  public:
-  static constexpr std::size_t kShortest = 16;
+  static constexpr std::size_t kMinLength = 16;
 
   /// Reads lines "ROLE TOKEN". Empty lines and lines that begin with '#' are ignored. `name` names
   /// the file in messages, which give the line number and never the contents. INVALID_ARGUMENT for

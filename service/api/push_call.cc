@@ -198,7 +198,7 @@ absl::Status PushCall::TakePlace() {
 
 void PushCall::Push(const v1::PushedFrame& frame) {
   outbox_->Expect();
-  const auto tell = [outbox = outbox_](PushOutcome outcome) { outbox->Tell(std::move(outcome)); };
+  const auto tell = [outbox = outbox_](PushOutcome outcome) { outbox->Notify(std::move(outcome)); };
   absl::StatusOr<std::optional<ClientLabel>> label = LabelOf(frame, *stream_->stream);
   absl::Status pushed = label.status();
   const auto ticket = std::make_shared<PushedFrame>(

@@ -26,7 +26,7 @@ class PushOutbox {
     ++due_;
   }
   /// Adds the outcome of one expected frame.
-  void Tell(PushOutcome outcome) ABSL_LOCKS_EXCLUDED(mu_) {
+  void Notify(PushOutcome outcome) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     known_.push_back(std::move(outcome));
     if (wake_) wake_();

@@ -13,7 +13,7 @@
 namespace millrace::service {
 namespace {
 
-// Measured: 1.7 GiB without a stream, mostly reserved for threads; 70 MiB more for each stream, and
+// Measured: 1.7 GiB without a stream, mostly reserved for threads. Each stream adds 70 MiB, and
 // several times that for a stream with larger pictures.
 constexpr std::uint64_t kServer = std::uint64_t{4} << 30;
 constexpr std::uint64_t kStream = std::uint64_t{256} << 20;

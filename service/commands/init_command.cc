@@ -125,7 +125,7 @@ std::string Described(const ingest::SourceFacts& facts) {
 
 /// Reports the expected rate for the camera on this machine, from the measured costs of the model's
 /// layers.
-absl::Status SayWhatToExpect(const StreamConfig& stream, double frames_per_second) {
+absl::Status PrintExpectation(const StreamConfig& stream, double frames_per_second) {
   const std::string& weights = stream.learner.weights;
   MILLRACE_ASSIGN_OR_RETURN(const auto learner,
                             pipeline::MakeFlowLearner(stream.learner, stream.flow,
@@ -167,7 +167,7 @@ absl::Status Init(const InitArguments& arguments) {
             << (secret ? ", readable by you alone, because it holds the camera's login" : "")
             << std::endl;
   if (look) {
-    MILLRACE_RETURN_IF_ERROR(SayWhatToExpect(FitTo(facts, stream), facts.frames_per_second));
+    MILLRACE_RETURN_IF_ERROR(PrintExpectation(FitTo(facts, stream), facts.frames_per_second));
   }
   std::cout << "\nNext: millrace serve"
             << (arguments.output == kUsualConfig ? "" : " --config " + arguments.output) << "\n";

@@ -102,7 +102,7 @@ class MemoryCheck {
 
   /// Whether `stream` fits beside the earlier streams; if so, reserves its memory.
   bool Fits(const StreamConfig& stream, const Machine& machine) {
-    if (!budget_.said() || problems_.Unread("budget")) return true;
+    if (!budget_.is_set() || problems_.Unread("budget")) return true;
     const double all = MemoryBytesOf(budget_);
     absl::StatusOr<HeldMemory> held = memory_.Take({stream.name, MemoryToLoad(stream)}, all);
     if (held.ok()) {

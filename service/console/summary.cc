@@ -110,7 +110,7 @@ json LearningJson(const StreamSnapshot& snapshot) {
            {{"written", learning.checkpoints.written}, {"failed", learning.checkpoints.failed}}}};
 }
 
-// Prequential scores; null if there are none.
+// Prequential scores; null without predictions.
 json ScoresJson(const pipeline::ScoreSummary& scores) {
   const auto if_known = [](const std::optional<double>& value) {
     return value ? json(*value) : json(nullptr);

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
-#include "base/short_text.h"
 #include "base/status.h"
+#include "base/truncate.h"
 
 namespace millrace::service {
 namespace {
@@ -177,7 +177,7 @@ LabelCounts FrameLabels::counts() const {
 }
 
 absl::Status FrameLabels::NoSuchClass(const std::string& name) const {
-  const std::string shown = Shortened(name, kMaxNameBytes);
+  const std::string shown = Truncated(name, kMaxNameBytes);
   return absl::InvalidArgumentError(
       task_.classes.empty()
           ? absl::StrCat("'", shown, "' names a class; this stream has no classes with names")

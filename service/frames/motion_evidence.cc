@@ -12,8 +12,8 @@ namespace {
 
 // Mean motion of the picture. Below it, the page's colours look white.
 constexpr double kVisibleMotion = 0.1;
-// In nine of ten cases, noise in two thousand pixels stays below it, also for a flow that was
-// searched in that noise, as DIS does. Real motion of a pixel under that noise has above
+// In nine of ten cases, noise in two thousand pixels stays below it. This is also true for a flow
+// that was searched in that noise, as DIS does. Real motion of a pixel under that noise has above
 // 0.5.
 constexpr double kMinSupport = 0.15;
 // The minimum length of motion: a shorter flow leads to nearly the same pixels in both directions.

@@ -51,7 +51,7 @@ MetricFamily UnaccountedFamily(const StreamReadings& readings) {
   return Gauge(
       "millrace_service_frames_unaccounted",
       "Frames of all streams that were received and are neither predicted nor dropped, nor "
-      "anywhere in a queue or in the pipeline: anything but 0 is a bug.",
+      "anywhere in a queue or in the pipeline. Anything but 0 is a bug.",
       frames);
 }
 
@@ -66,8 +66,8 @@ MetricFamily SubscribersFamily(const StreamReadings& readings) {
 // Has every method with every code, so that the first failure is a rise from 0.
 MetricFamily CallsFamily(const CallCounts& calls) {
   MetricBuilder family("millrace_service_calls_total",
-                       "Calls of the gRPC API that have ended, by method and by the code of the "
-                       "status that they ended with; health checks and reflection are not counted.",
+                       "Calls of the gRPC API that have ended, by method and status code. "
+                       "Health checks and reflection are not counted.",
                        MetricType::Counter);
   for (const CallCounts::Method& method : calls.Read()) {
     for (std::size_t code = 0; code < CallCounts::kCodes; ++code) {
@@ -108,9 +108,9 @@ void AppendConnections(const std::map<std::string, const ConnectionCounts*>& con
 // Streams on one GPU share it and report the same value, so each GPU has one sample.
 MetricFamily GpuMemoryFamily(const StreamReadings& readings) {
   MetricBuilder family("millrace_pipeline_gpu_memory_bytes",
-                       "Memory of each GPU that this process computes on: allocated, in its "
-                       "tensors; reserved, that and what it keeps for the next ones; free, what "
-                       "no process has; total, all there is. Absent on the CPU.",
+                       "Memory of each GPU that this process computes on. allocated: in its "
+                       "tensors. reserved: that and its store for the next ones. free: taken by "
+                       "no process. total: the whole memory. Absent on the CPU.",
                        MetricType::Gauge);
   std::map<std::string, pipeline::GpuMemory> gpus;
   for (const StreamReading& reading : readings) {
@@ -138,9 +138,8 @@ void AppendConfiguration(const ConfigStanding& standing, std::vector<MetricFamil
 void AppendAbandoned(std::vector<MetricFamily>& families) {
   const ingest::AbandonedPipelines pipelines = ingest::CountAbandoned();
   MetricBuilder family("millrace_ingest_pipelines_abandoned_total",
-                       "GStreamer pipelines of sources that hung when they were to end, and were "
-                       "left behind, or killed with a process of their own; the log names the "
-                       "stream.",
+                       "GStreamer pipelines of sources that hung at their end. They were left "
+                       "behind, or killed with a process of their own. The log names the stream.",
                        MetricType::Counter);
   families.push_back(family.Add({}, static_cast<double>(pipelines.so_far)).Take());
   families.push_back(Gauge("millrace_ingest_pipelines_hanging",

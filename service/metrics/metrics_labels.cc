@@ -12,10 +12,9 @@ using prometheus::MetricType;
 
 prometheus::MetricFamily LostFamily(const StreamReadings& readings) {
   MetricBuilder family("millrace_service_labels_lost_total",
-                       "Labels that clients sent and that taught nothing: too_late, their frames "
-                       "had left the window; other, there was no such frame, or it had a label, or "
-                       "it was dropped, or it was no label of the task. The summary "
-                       "tells these apart.",
+                       "Labels of clients that taught nothing. too_late: their frames had left "
+                       "the window. other: the frame did not exist, had a label or was dropped, "
+                       "or the label did not fit the task. The summary tells these apart.",
                        MetricType::Counter);
   for (const StreamReading& reading : readings) {
     if (!reading.snapshot.labels) continue;

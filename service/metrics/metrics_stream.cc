@@ -135,10 +135,10 @@ void AppendLosses(const StreamReadings& readings, Families& families) {
                              }));
   families.push_back(PerStream(
       "millrace_pipeline_window_gain_ratio",
-      "(no motion - model) / (no motion - reference), of the last full window "
-      "(scores.window_s) of the stream's own time: 1 is as good as the reference explains the "
-      "pictures. Only of streams with scores.compare_with; NaN before the first full window, and "
-      "where the reference is no better than no motion.",
+      "(no motion - model) / (no motion - reference), of the last full window (scores.window_s) "
+      "of the stream's own time. At 1 the model explains the pictures as well as the reference. "
+      "Only of streams with scores.compare_with; NaN before the first full window, and where "
+      "the reference is no better than no motion.",
       MetricType::Gauge, readings, [](const auto& r) -> std::optional<double> {
         if (!r.compared) return std::nullopt;
         return Gain(r);
@@ -195,12 +195,12 @@ double MaxLoad(const StreamReading& reading) {
 }
 
 void AppendPromise(const StreamReadings& readings, Families& families) {
-  families.push_back(Gauged(
-      "millrace_service_overload",
-      absl::StrCat("What is given up because the camera sends more than the model has time for, "
-                   "for ten seconds by now, by the number that the API gives it: ",
-                   OverloadCodes(), "."),
-      readings, [](const auto& r) { return CodeOf(r.snapshot.overload.kind); }));
+  families.push_back(
+      Gauged("millrace_service_overload",
+             absl::StrCat("The dropped work while the camera has sent more than the model has time "
+                          "for, for ten seconds. By the API's number: ",
+                          OverloadCodes(), "."),
+             readings, [](const auto& r) { return CodeOf(r.snapshot.overload.kind); }));
   families.push_back(Gauged(
       "millrace_pipeline_promised_frames_per_second",
       "Predictions a second that the plan promises, by the costs that were measured: at most the "

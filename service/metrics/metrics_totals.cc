@@ -28,9 +28,8 @@ pipeline::RatePlan PlanOf(const StreamReading& reading) {
 }
 
 constexpr const char* kReplansHelp =
-    "How often it was planned again because stages' times or the camera's rate changed (schedule "
-    "auto), "
-    "by result: switched to other cuts or orders, or kept the plan.";
+    "How often the schedule auto planned again because stages' times or the camera's rate "
+    "changed. By result: switched to other cuts or orders, or kept the plan.";
 
 constexpr std::array kTotals = {
     Total{
@@ -54,8 +53,8 @@ constexpr std::array kTotals = {
           "Predictions with a value that is not finite. The model does not learn from them.",
           [](const StreamReading& r) { return static_cast<double>(r.stats.not_finite); }},
     Total{"millrace_pipeline_gradients_not_finite_total",
-          "Gradients that were not finite, or they or a weight too large to stay so: where they "
-          "came up, and in the stages before, nothing was learned from the frame.",
+          "Gradients that were not finite, or gradients or weights too large to stay finite. "
+          "Their stage, and the stages before it, learned nothing from the frame.",
           [](const StreamReading& r) {
             return static_cast<double>(r.snapshot.learning.gradients_not_finite);
           }},

@@ -63,8 +63,8 @@ absl::Status RaiseOpenFiles(std::size_t streams) {
   if (allowed < kPlenty) {
     const OpenFileShares shares = ShareOpenFiles(allowed, streams);
     spdlog::warn(
-        "this process may have {} files open: {}, and {} connections of gRPC's clients, {} "
-        "of the live page's and {} of probes; raise the limit (ulimit -n, LimitNOFILE= of systemd, "
+        "this process may have {} files open: {}, and {} connections of gRPC's clients, {} of "
+        "the live page's and {} of probes. Raise the limit (ulimit -n, LimitNOFILE= of systemd, "
         "--ulimit nofile= of a container) for more",
         allowed, Plural(shares.streams, "stream"), shares.grpc.in_all, shares.page.in_all,
         shares.probes.in_all);

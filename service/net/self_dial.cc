@@ -76,12 +76,12 @@ class SelfDial::Dialer {
       failures_ = 0;
       reached_ = true;
     }
-    Say(error == asio::error::operation_aborted ? "nothing became of one" : error.message());
+    Report(error == asio::error::operation_aborted ? "nothing became of one" : error.message());
     pause_.expires_after(options_.every);
     pause_.async_wait([this](const error_code&) { Dial(); });
   }
 
-  void Say(const std::string& cause) {
+  void Report(const std::string& cause) {
     std::string why;
     if (reached_ && failures_ >= options_.failures) {
       why = absl::StrCat(name_, " takes no connections: ", cause, "\n");
@@ -107,11 +107,11 @@ class SelfDial::Dialer {
 struct SelfDial::Loop {
   explicit Loop(Options all) : options(std::move(all)) {
     for (const Port& port : options.ports) {
-      dialers.push_back(std::make_unique<Dialer>(loop, port, options, [this] { Tell(); }));
+      dialers.push_back(std::make_unique<Dialer>(loop, port, options, [this] { Report(); }));
     }
   }
 
-  void Tell() const {
+  void Report() const {
     std::string why;
     for (const auto& dialer : dialers) why += dialer->why();
     options.tell(std::move(why));

@@ -29,13 +29,6 @@ asio::ip::address AddressOf(const tcp::endpoint& endpoint) {
   return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
 }
 
-/// The key under which a client's connections are counted. For IPv6 it is the /64 network, because
-/// one host may choose any address in it.
-std::string HostOf(const asio::ip::address& address) {
-  if (!address.is_v6()) return address.to_string();
-  return asio::ip::network_v6(address.to_v6(), 64).canonical().to_string();
-}
-
 bool LacksDescriptors(const boost::system::error_code& error) {
   return error == asio::error::no_descriptors || error == asio::error::no_memory ||
          error == asio::error::no_buffer_space ||
@@ -60,6 +53,11 @@ absl::Status CannotListen(const TcpServer::Options& options, const std::string& 
 }
 
 }  // namespace
+
+std::string ClientKey(const asio::ip::address& address) {
+  if (!address.is_v6()) return address.to_string();
+  return asio::ip::network_v6(address.to_v6(), 64).canonical().to_string();
+}
 
 absl::StatusOr<std::unique_ptr<TcpServer>> TcpServer::Listen(const Options& options) {
   try {
@@ -156,7 +154,7 @@ void TcpServer::Admit(Socket socket) {
   // Child processes must not inherit a client's socket.
   static_cast<void>(fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC));
   const asio::ip::address address = AddressOf(peer);
-  std::unique_ptr<ConnectionBounds::Lease> lease = bounds_.Admit(HostOf(address));
+  std::unique_ptr<ConnectionBounds::Lease> lease = bounds_.Admit(ClientKey(address));
   if (lease != nullptr) {
     return on_connection_(std::move(socket), address.to_string(), std::move(lease));
   }

@@ -21,6 +21,10 @@
 
 namespace millrace::service {
 
+/// The key under which a client's connections are counted. For IPv6 it is the /64 network, because
+/// one host may choose any address in it.
+[[nodiscard]] std::string ClientKey(const boost::asio::ip::address& address);
+
 /// Thread-safe, except where a function says otherwise. Objects that handlers on its loop refer to
 /// must outlive it, or its Join().
 class TcpServer {

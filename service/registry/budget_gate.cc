@@ -34,7 +34,7 @@ bool AsItWas(const StreamConfig& before, const StreamConfig& now) {
 
 /// Whether the stream starts even if it exceeds the budget.
 bool OnlyWarns(const StreamConfig& config, const Budget& budget) {
-  return config.of_file && !budget.said();
+  return config.of_file && !budget.is_set();
 }
 
 /// Whether `load` exceeds `than` on no device.
@@ -74,7 +74,7 @@ absl::StatusOr<HeldMemory> BudgetGate::HoldMemory(const StreamConfig& config, do
   if (bytes <= HeldBy(streams_.Find(config.name))) return memory_.TakeAnyway(share);
   const Budget budget = CurrentBudget();
   absl::StatusOr<HeldMemory> held = memory_.Take(share, MemoryBytesOf(budget));
-  if (held.ok() || !config.of_file || budget.said()) return held;
+  if (held.ok() || !config.of_file || budget.is_set()) return held;
   const LogAbout about(config.name);
   spdlog::warn("{}", std::string(held.status().message()));
   return memory_.TakeAnyway(share);

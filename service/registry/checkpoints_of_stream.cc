@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error_reason.h"
-#include "base/short_text.h"
 #include "base/status.h"
+#include "base/truncate.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {

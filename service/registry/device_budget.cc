@@ -60,7 +60,7 @@ absl::Status FitsOn(const std::string& device, double budget, const StreamLoad& 
        {"left", left}},
       absl::ResourceExhaustedError(absl::StrFormat(
           "%.2f %s are needed at %.4g frames a second, and of %.4g there are %s left: %s; lower "
-          "source.max_fps or the input's size, delete another stream, or raise budget.%s",
+          "source.max_fps or the input's size. Or delete another stream, or raise budget.%s",
           needed, cpu ? "cores" : absl::StrCat("of ", device), stream.frames_per_second, budget,
           left, WhoTakes(device, others), cpu ? "cores" : "gpu")));
 }

@@ -82,9 +82,9 @@ absl::StatusOr<HeldMemory> MemoryBudget::Take(const MemoryShare& share, double b
        {"needed", Amount(share.bytes)},
        {"left", still}},
       absl::ResourceExhaustedError(absl::StrFormat(
-          "stream '%s': about %s of memory are needed, and of %s there are %s left%s%s; lower the "
-          "size of model.input, schedule.stages or what makes the network large, delete another "
-          "stream, or raise budget.memory_gb",
+          "stream '%s': about %s of memory are needed, and of %s there are %s left%s%s; lower "
+          "the size of model.input or the number schedule.stages. Or take a smaller network, "
+          "delete another stream, or raise budget.memory_gb",
           share.stream, Amount(share.bytes), Amount(budget_bytes), still, held.empty() ? "" : ": ",
           WhoTakes(held))));
 }

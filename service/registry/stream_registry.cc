@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/error_reason.h"
-#include "base/short_text.h"
+#include "base/truncate.h"
 
 namespace millrace::service {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error_reason.h"
-#include "base/short_text.h"
+#include "base/truncate.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -30,7 +30,7 @@ google::rpc::ErrorInfo InfoOf(const absl::Status& status) {
   info.set_reason(reason.empty() ? absl::StatusCodeToString(status.code()) : reason);
   info.set_domain(kDomain);
   for (const auto& [name, value] : ValuesOf(status)) {
-    (*info.mutable_metadata())[name] = Shortened(value, kMaxName);
+    (*info.mutable_metadata())[name] = Truncated(value, kMaxName);
   }
   return info;
 }
@@ -39,8 +39,8 @@ google::rpc::BadRequest BadRequestOf(const std::vector<FieldViolation>& violatio
   google::rpc::BadRequest bad;
   for (const FieldViolation& violation : violations) {
     google::rpc::BadRequest::FieldViolation field;
-    field.set_field(Shortened(violation.field, kMaxName));
-    field.set_description(Shortened(violation.description, kMaxDescription));
+    field.set_field(Truncated(violation.field, kMaxName));
+    field.set_description(Truncated(violation.description, kMaxDescription));
     if (bad.ByteSizeLong() + field.ByteSizeLong() > kMaxViolations) break;
     *bad.add_field_violations() = std::move(field);
   }
@@ -64,7 +64,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (left_out > 0) (*info.mutable_metadata())["violations_left_out"] = absl::StrCat(left_out);
   google::rpc::Status details;
   details.set_code(static_cast<int>(status.code()));
-  details.set_message(Shortened(std::string(status.message()), kMaxMessage));
+  details.set_message(Truncated(std::string(status.message()), kMaxMessage));
   details.add_details()->PackFrom(info);
   if (!violations.empty()) details.add_details()->PackFrom(bad);
   if (absl::IsUnavailable(status)) details.add_details()->PackFrom(RetryInASecond());

@@ -72,19 +72,19 @@ void CertificateWatch::Look() {
   }
   if (std::exchange(changed_, false)) {
     Read();
-    SayWhatIsWrong();
+    LogFailures();
   }
   for (Watched* file : {&own_, &authorities_}) {
     if (file->certificates.empty()) continue;
     const Verdict verdict = Judge(file->certificates);
     const Verdict before = std::exchange(file->said, verdict);
-    if (verdict.expired != before.expired) SayExpired(verdict.expired, *file);
+    if (verdict.expired != before.expired) LogExpired(verdict.expired, *file);
     const bool is_another = verdict.validity.until != before.validity.until;
-    if (is_another || verdict.standing != before.standing) Say(verdict, *file);
+    if (is_another || verdict.standing != before.standing) Log(verdict, *file);
   }
 }
 
-void CertificateWatch::SayWhatIsWrong() const {
+void CertificateWatch::LogFailures() const {
   const absl::Status checked = CheckTls(options_.tls);
   if (checked.ok() && !own_.certificates.empty()) {
     spdlog::info("listen.tls was read again, as it has changed; the certificate is valid until {}",
@@ -111,8 +111,8 @@ CertificateWatch::Verdict CertificateWatch::Judge(const std::vector<Validity>& c
   return {.standing = standing, .validity = next, .expired = expired};
 }
 
-// If all certificates have expired, Say() logs it.
-void CertificateWatch::SayExpired(std::size_t expired, const Watched& file) {
+// If all certificates have expired, Log() logs it.
+void CertificateWatch::LogExpired(std::size_t expired, const Watched& file) {
   if (expired == 0 || expired == file.certificates.size()) return;
   spdlog::error(
       "{}: {}: {} of its {} certificates {} expired, so that {}; put new ones in their place or "
@@ -121,7 +121,7 @@ void CertificateWatch::SayExpired(std::size_t expired, const Watched& file) {
       file.refusal);
 }
 
-void CertificateWatch::Say(const Verdict& verdict, const Watched& file) {
+void CertificateWatch::Log(const Verdict& verdict, const Watched& file) {
   switch (verdict.standing) {
     case Standing::kValid:
       return;

@@ -69,10 +69,10 @@ class CertificateWatch {
 
   [[nodiscard]] std::vector<FileVersion> Versions() const;
   void Read();
-  void SayWhatIsWrong() const;
+  void LogFailures() const;
   [[nodiscard]] Verdict Judge(const std::vector<Validity>& certificates) const;
-  static void SayExpired(std::size_t expired, const Watched& file);
-  static void Say(const Verdict& verdict, const Watched& file);
+  static void LogExpired(std::size_t expired, const Watched& file);
+  static void Log(const Verdict& verdict, const Watched& file);
 
   // Constant after construction.
   const Options options_;

@@ -25,14 +25,13 @@ std::string RateAdvice(pipeline::OptimizerOptions::Kind optimizer, double learni
 absl::Status GivenUp(const std::string& stream, pipeline::OptimizerOptions::Kind optimizer,
                      double learning_rate) {
   const std::string advice = RateAdvice(optimizer, learning_rate);
-  return WithReason(
-      "NOT_LEARNING", {{"stream", stream}, {"state", "given up"}},
-      absl::FailedPreconditionError(
-          absl::StrCat("learning is given up: the weights went wrong too often in a row, each time "
-                       "with half the learning rate; the learner predicts with the last that were "
-                       "good; ",
-                       advice.empty() ? "set a lower model.learning_rate" : advice,
-                       ", or resume it to try once more")));
+  return WithReason("NOT_LEARNING", {{"stream", stream}, {"state", "given up"}},
+                    absl::FailedPreconditionError(absl::StrCat(
+                        "learning is given up: the weights went wrong too often in a row, each "
+                        "time with half the learning rate. The learner predicts with the last "
+                        "good weights; ",
+                        advice.empty() ? "set a lower model.learning_rate" : advice,
+                        ", or resume it to try once more")));
 }
 
 void LearnerLifecycle::Begin() {

@@ -8,7 +8,7 @@ namespace millrace::service {
 namespace {
 
 // Ignores the figures of an overload, which differ at every check.
-bool SaySame(const v1::StreamStatus& one, const v1::StreamStatus& other) {
+bool HoldTheSame(const v1::StreamStatus& one, const v1::StreamStatus& other) {
   return one.source_state() == other.source_state() && one.source_cause() == other.source_cause() &&
          one.learner_state() == other.learner_state() &&
          one.learner_cause() == other.learner_cause() && one.overload() == other.overload();
@@ -33,7 +33,7 @@ StatusNotes::StatusNotes(const ServedStream& served, const StreamEventLog& event
 std::optional<v1::StreamStatus> StatusNotes::Changed() {
   if (!SomethingHappened() && told_) return std::nullopt;
   v1::StreamStatus now = StatusOf(served_, served_.stream->ring().Newest().get());
-  if (told_ && SaySame(*told_, now)) return std::nullopt;
+  if (told_ && HoldTheSame(*told_, now)) return std::nullopt;
   return told_ = now;
 }
 

@@ -18,7 +18,7 @@ namespace millrace::service {
 namespace {
 
 // The minimum width of a description, even on a narrower terminal.
-constexpr std::size_t kFewestColumns = 20;
+constexpr std::size_t kMinColumns = 20;
 
 /// An option's fixed list of values, taken from its type text: "TEXT:{relative,census}". Empty if
 /// the option takes other values, too.
@@ -55,7 +55,7 @@ class WrappedHelp final : public CLI::Formatter {
 
  private:
   [[nodiscard]] std::string InSecondColumn(const std::string& text) const {
-    return Wrapped(text, std::max(columns_, column_width_ + kFewestColumns) - column_width_);
+    return Wrapped(text, std::max(columns_, column_width_ + kMinColumns) - column_width_);
   }
 
   const std::size_t columns_;

@@ -18,7 +18,7 @@ constexpr auto kBetweenLines = std::chrono::milliseconds(200);
 constexpr auto kBetweenPrinted = std::chrono::seconds(2);
 constexpr std::size_t kColumns = 80;  // Used if the terminal does not report its width.
 constexpr int kMaxCells = 30;
-constexpr int kFewestCells = 5;
+constexpr int kMinCells = 5;
 constexpr int kBrackets = 2;
 
 }  // namespace
@@ -84,7 +84,7 @@ std::string ProgressBar::Line(std::int64_t done, std::int64_t all, nanoseconds n
   }
   const int room = static_cast<int>(options_.columns) - static_cast<int>(figures.size()) - 1;
   const int cells = options_.rewrites ? std::min(kMaxCells, room - kBrackets) : kMaxCells;
-  if (cells < kFewestCells) return figures;
+  if (cells < kMinCells) return figures;
   return absl::StrCat(BarText(share, cells), " ", figures);
 }
 

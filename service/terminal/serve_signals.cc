@@ -37,8 +37,8 @@ void AlarmAfter(milliseconds limit) {
 
 [[noreturn]] void EndAtOnce(int signal, milliseconds limit) {
   spdlog::critical(
-      "something hangs: the server has not ended within {} s of being asked to, and ends now as it "
-      "is; what was learned since the last checkpoint of a stream that hangs is lost",
+      "something hangs: the server has not ended within {} s of being asked to, and ends now as "
+      "it is. Learning since the last checkpoint of a stream that hangs is lost",
       static_cast<double>(limit.count()) / 1000);
   spdlog::default_logger()->flush();
   _exit(128 + signal);

@@ -86,8 +86,8 @@ absl::Status PageControl::AdmitOrigin(const HttpRequest& request) const {
   // The page's referrer policy may make the browser omit the origin.
   if ((!origin.empty() && !ours) || IsOfAnotherSite(request)) {
     return absl::PermissionDeniedError(
-        "the page's buttons work only where it is opened at this server's own address, or with a "
-        "token (listen.tokens_file) through a proxy that passes the Host on");
+        "the page's buttons work only where it is opened at this server's own address. Another "
+        "way is a token (listen.tokens_file), through a proxy that passes the Host on");
   }
   if (wants_tokens_) return absl::OkStatus();
   if (WasForwarded(request)) {
@@ -115,8 +115,8 @@ absl::Status PageControl::AdmitPage(const HttpRequest& request) const {
   }
   if ((wants_tokens_ || speaks_tls_) && !IsLoopback(request.remote_address)) {
     return absl::PermissionDeniedError(
-        "to use its buttons open the page on the server's own machine, or through a tunnel: it is "
-        "plain text, which must not cross a network here");
+        "to use its buttons open the page on the server's own machine, or through a tunnel. It "
+        "is plain text, which must not cross a network here");
   }
   return absl::OkStatus();
 }

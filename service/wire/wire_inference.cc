@@ -188,9 +188,9 @@ absl::Status CheckModelVersion(const std::string& version) {
 }
 
 absl::Status CheckId(const std::string& id) {
-  constexpr std::size_t kLongest = 256;
-  if (id.size() <= kLongest) return absl::OkStatus();
-  return Wrong("id", absl::StrCat("has ", id.size(), " bytes; it may have ", kLongest));
+  constexpr std::size_t kMaxLength = 256;
+  if (id.size() <= kMaxLength) return absl::OkStatus();
+  return Wrong("id", absl::StrCat("has ", id.size(), " bytes; it may have ", kMaxLength));
 }
 
 void ToMetadata(const CameraStream& stream, inference::ModelMetadataResponse& message) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/short_text.h"
+#include "base/truncate.h"
 
 namespace millrace::service {
 namespace {
@@ -47,7 +47,7 @@ ClientLabel ToLabel(const v1::FrameLabel& message) {
 void ToMessage(const absl::Status& added, v1::LabelOutcome& message) {
   message.set_result(ResultOf(added));
   // The message may repeat the client's text, and a response has thousands of messages.
-  message.set_message(Shortened(std::string(added.message()), kMaxMessageBytes));
+  message.set_message(Truncated(std::string(added.message()), kMaxMessageBytes));
 }
 
 }  // namespace millrace::service

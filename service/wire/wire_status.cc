@@ -22,7 +22,7 @@ std::string InWords(const std::string& name, std::string_view prefix, int number
   return absl::StrReplaceAll(absl::AsciiStrToLower(name.substr(prefix.size())), {{"_", " "}});
 }
 
-/// The problem that stops the predictions; empty if there is none.
+/// The problem that stops the predictions; empty without a problem.
 Hindrance WhatStops(const v1::StreamStatus& status) {
   switch (status.learner_state()) {
     case v1::LEARNER_STATE_FAILED:

@@ -17,7 +17,8 @@ def sample(**model) -> dict:
     [stream] = configuration["streams"]
     stream["source"]["as_camera"] = False
     return {**configuration, "listen": millrace_process.config()["listen"],
-            "model": {**configuration["model"], "input": [320, 240], **model}}
+            "model": {**configuration["model"], "input": [320, 240], **model},
+            "schedule": {**configuration["schedule"], "stages": 2}}
 
 
 def ratio(**model) -> float:

@@ -83,9 +83,9 @@ CLI::Range Rate() { return {1e-3, 1e6}; }
 void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
   flow.add_option("input", arguments.input, "generated, a video file, or a folder of pictures");
   flow.add_option("--pairs-list", arguments.pairs_list,
-                  "Instead of an input: a file whose lines name a folder of pictures, a folder of "
-                  "the true motion and, if it is not --size, a size. The model begins again with "
-                  "each. Without tests after learning, and without plots");
+                  "Instead of an input: a file of inputs. Each line names a folder of pictures, "
+                  "a folder of the true motion and, if it is not --size, a size. The model "
+                  "begins again with each. Without tests after learning, and without plots");
   flow.add_option("--size", arguments.size, "Size to which pictures are scaled: WIDTHxHEIGHT")
       ->capture_default_str();
   flow.add_option("--pairs", arguments.pairs,

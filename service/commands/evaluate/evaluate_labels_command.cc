@@ -226,13 +226,13 @@ class Evaluation {
     const auto samples = static_cast<double>(split.train.count()) * trial.passes;
     trial.learner.request.switch_at = std::llround(arguments_.switch_share * samples);
     MILLRACE_ASSIGN_OR_RETURN(LabelTrialResult result, pipeline::RunLabelTrial(trial, split));
-    if (!bar_) TellRun(row, seed, result);
+    if (!bar_) PrintRun(row, seed, result);
     row.runs.push_back(std::move(result));
     return absl::OkStatus();
   }
 
   // Reports a run if no progress bar is shown.
-  void TellRun(const LabelsRow& row, int seed, const LabelTrialResult& result) {
+  void PrintRun(const LabelsRow& row, int seed, const LabelTrialResult& result) {
     std::cerr << absl::StrFormat(
         "%d of %d: %s, %d stage%s, window %d, seed %d: %.2f %% in %.1f s\n", ++run_,
         rows_.size() * arguments_.seeds, row.schedule, row.stages, row.stages == 1 ? "" : "s",

@@ -192,7 +192,7 @@ std::string RetentionTable(const std::vector<EvaluationGroup>& groups) {
       table.Text(), "\n");
 }
 
-// "0.180" or "0.180 ±0.020": the mean of the runs' cosines of a stage; "-" if none has one.
+// "0.180" or "0.180 ±0.020": the mean of the runs' cosines of a stage; "-" if no run has a cosine.
 std::string CosineText(const EvaluationGroup& group, std::size_t stage) {
   std::vector<double> cosines;
   for (const FlowEvaluation::Run* run : group.runs) {

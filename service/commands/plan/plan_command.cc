@@ -48,8 +48,8 @@ void AddScheduleOptions(CLI::App& plan, PlanRequest& request) {
       {"except_last", pipeline::Recompute::kExceptLast},
       {"never", pipeline::Recompute::kNever}};
   plan.add_option("--micro-batches", request.micro_batches,
-                  "gpipe, timeprest: micro-batches; pipedream_2bw: samples an update; k_periodic: "
-                  "samples a pattern")
+                  "gpipe, timeprest: micro-batches. pipedream_2bw: samples an update. "
+                  "k_periodic: samples a pattern")
       ->check(CLI::PositiveNumber);
   plan.add_option("--recompute", request.recompute,
                   "gpipe: the forwards that run again: always, except_last or never")

@@ -166,8 +166,8 @@ std::string CompareText(const std::vector<ComparedSchedule>& schedules) {
     }
   }
   return absl::StrCat(table.Text(), refused.empty() ? "" : "\n", refused,
-                      "\nstaleness, mismatch and memory are those of the stage or device with the "
-                      "most; slots are all stages'; hybrid is its first phase\n");
+                      "\nstaleness, mismatch and memory are those of the stage or device with "
+                      "the most; slots are all stages'. The row hybrid is its first phase\n");
 }
 
 std::string PlaceText(const PlanReport& report) {

@@ -127,7 +127,7 @@ class Watch {
     const std::optional<std::string> line = lines_.Next(status);
     if (!line) return;
     if (!arguments_.json) return Print(*line);
-    screen_.Say(std::cerr, absl::StrCat(*line, "\n"));
+    screen_.Print(std::cerr, absl::StrCat(*line, "\n"));
   }
 
   void Print(const std::string& line) {
@@ -190,8 +190,8 @@ int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
       const absl::Status end = Watch(arguments, stream, channel, calls, screen).Run();
       if (end.ok()) return;
       failed = true;
-      screen.Say(std::cerr, Failure(absl::StrCat(arguments.address, ": ", stream),
-                                    FailureInWords(end, arguments.security)));
+      screen.Print(std::cerr, Failure(absl::StrCat(arguments.address, ": ", stream),
+                                      FailureInWords(end, arguments.security)));
     });
   }
   threads.clear();  // Joins all threads.

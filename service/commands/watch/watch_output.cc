@@ -181,7 +181,7 @@ bool WatchScreen::Refresh() {
   return written_.ok();
 }
 
-void WatchScreen::Say(std::ostream& other, const std::string& text) {
+void WatchScreen::Print(std::ostream& other, const std::string& text) {
   const MutexLock lock(mu_);
   other << text << std::flush;
   drawn_ = 0;

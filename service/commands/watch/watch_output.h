@@ -90,7 +90,7 @@ class WatchScreen {
   [[nodiscard]] bool Refresh() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Writes `text` to `other`, which may be the same terminal: the lines continue below it.
-  void Say(std::ostream& other, const std::string& text) ABSL_LOCKS_EXCLUDED(mu_);
+  void Print(std::ostream& other, const std::string& text) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// OK, CANCELLED if the reader of `out` has closed it, or another reason why `out` fails.
   [[nodiscard]] absl::Status written() const ABSL_LOCKS_EXCLUDED(mu_);

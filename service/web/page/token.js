@@ -2,16 +2,16 @@
 
 // Characters that the server refuses in a token: tokens.cc. A browser cannot send some of them.
 const kOddCharacter = /[^A-Za-z0-9\-._~+/=]/;
-const kShortest = 16;
-const kLongest = 4096;  // The web server accepts four times as many bytes for all headers together.
+const kMinLength = 16;
+const kMaxLength = 4096;  // The web server accepts four times as many bytes for all headers together.
 
 /** Why `text` cannot be a token; nothing if it may be one. */
 export function faultOf(text) {
   if (kOddCharacter.test(text)) {
     return "A token is letters, digits and - . _ ~ + / = alone: this one has something else in it.";
   }
-  if (text.length < kShortest) return `A token has ${kShortest} characters or more.`;
-  return text.length > kLongest ? `A token has ${kLongest} characters at most.` : "";
+  if (text.length < kMinLength) return `A token has ${kMinLength} characters or more.`;
+  return text.length > kMaxLength ? `A token has ${kMaxLength} characters at most.` : "";
 }
 
 export const token = {

@@ -48,7 +48,9 @@ TEST(ContentGuardTest, APlaylistIsRefusedAndNothingIsFetched) {
                    "<AdaptationSet mimeType=\"video/mp4\"><Representation id=\"1\" "
                    "bandwidth=\"1000000\" width=\"64\" height=\"64\" codecs=\"avc1.42E01E\">"
                    "<BaseURL>",
-                   video, "</BaseURL></Representation></AdaptationSet></Period></MPD>\n")};
+                   video, "</BaseURL></Representation></AdaptationSet></Period></MPD>\n"),
+      absl::StrCat("v=0\no=- 1 1 IN IP4 127.0.0.1\ns=s\nc=IN IP4 127.0.0.1\nt=0 0\nm=video ",
+                   other.number(), " RTP/AVP 96\na=rtpmap:96 H264/90000\n")};
   for (const std::string& playlist : playlists) {
     const std::string path = folder.Write("video.mp4", playlist);
     for (const absl::Status& refused :

@@ -82,7 +82,7 @@ TEST(RtspConnectionsTest, ABodyThatIsTooLongIsNotTaken) {
               std::string(kSentAtOnce, 'a')));
   const auto source = Open(camera.url(), Patient());
   WaitUntil([&] { return TimesIn(*source, SourceState::kBackingOff) > 0; });
-  EXPECT_THAT(Cause(*source), HasSubstr("its answer is longer than 256 KiB"));
+  EXPECT_THAT(Cause(*source), HasSubstr("its answer is too long (over 256 KiB, or 512 KiB"));
   source->Stop();
 }
 
@@ -92,7 +92,7 @@ TEST(RtspConnectionsTest, AHeaderThatIsTooLongIsNotTaken) {
     const SpokenCamera camera(Endless("", more));
     const auto source = Open(camera.url(), Patient());
     WaitUntil([&] { return TimesIn(*source, SourceState::kBackingOff) > 0; });
-    EXPECT_THAT(Cause(*source), HasSubstr("its answer is longer than 256 KiB"));
+    EXPECT_THAT(Cause(*source), HasSubstr("its answer is too long (over 256 KiB, or 512 KiB"));
     source->Stop();
   }
 }

@@ -54,8 +54,8 @@ TEST(OpenSourceTest, RefusesTimesThatAreNone) {
   EXPECT_THAT(why({.connect_timeout = milliseconds(0)}), HasSubstr("connect_timeout is 0"));
   EXPECT_THAT(why({.stall_timeout = milliseconds(0)}), HasSubstr("stall_timeout is 0"));
   EXPECT_THAT(why({.first_backoff = milliseconds(0)}), HasSubstr("first_backoff is 0"));
-  EXPECT_THAT(why({.first_backoff = milliseconds(300), .longest_backoff = milliseconds(200)}),
-              HasSubstr("longest_backoff is 200 and must be at least 300"));
+  EXPECT_THAT(why({.first_backoff = milliseconds(300), .max_backoff = milliseconds(200)}),
+              HasSubstr("max_backoff is 200 and must be at least 300"));
 }
 
 TEST(OpenSourceTest, RefusesRtspWithoutAHost) {

@@ -258,10 +258,10 @@ TEST(MachineCheckTest, StreamsThatDoNotFitTheBudgetOfMemoryAreRefused) {
   Machine machine = Willing();
   machine.memory = [](const StreamConfig& stream) { return stream.name == "gate" ? 9e8 : 4e8; };
   EXPECT_EQ(Problems(absl::StrCat("version: 1\nbudget: {memory_gb: 1}", kThree), machine),
-            "my.yaml:2:21: budget.memory_gb: stream 'gate': about 900 MB of memory are needed, and "
-            "of 1.0 GB there are 600 MB left: 'door' takes 400 MB; lower the size of model.input, "
-            "schedule.stages or what makes the network large, delete another stream, or raise "
-            "budget.memory_gb");
+            "my.yaml:2:21: budget.memory_gb: stream 'gate': about 900 MB of memory are needed, "
+            "and of 1.0 GB there are 600 MB left: 'door' takes 400 MB; lower the size of "
+            "model.input or the number schedule.stages. Or take a smaller network, delete "
+            "another stream, or raise budget.memory_gb");
   EXPECT_EQ(Problems(absl::StrCat("version: 1\nbudget: {memory_gb: 1.7}", kThree), machine), "");
   machine.memory = [](const StreamConfig&) { return 1e15; };
   EXPECT_EQ(Problems(absl::StrCat("version: 1", kThree), machine), "") << "which is warned of";

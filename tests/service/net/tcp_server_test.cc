@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <boost/asio/ip/address.hpp>
 
 #include "spdlog/sinks/base_sink.h"
 #include "spdlog/spdlog.h"
@@ -51,6 +52,16 @@ int PortOf(int socket) {
   socklen_t size = sizeof(address);
   getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
   return ntohs(address.sin_port);
+}
+
+TEST(ClientKeyTest, AHostOfIpv6IsItsNetwork) {
+  const auto key = [](const char* address) {
+    return ClientKey(boost::asio::ip::make_address(address));
+  };
+  EXPECT_EQ(key("192.0.2.7"), "192.0.2.7");
+  EXPECT_NE(key("192.0.2.7"), key("192.0.2.8"));
+  EXPECT_EQ(key("2001:db8:1:2::7"), key("2001:db8:1:2:ffff::8"));
+  EXPECT_NE(key("2001:db8:1:2::7"), key("2001:db8:1:3::7"));
 }
 
 // A socket that no longer listens answers each try with "Invalid argument".

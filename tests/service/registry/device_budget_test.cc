@@ -83,11 +83,10 @@ TEST(FitsTest, OneThatDoesNotIsRefusedWithTheFigures) {
   EXPECT_THAT(ValuesOf(refused),
               testing::UnorderedElementsAre(Pair("stream", "gate"), Pair("device", "cpu"),
                                             Pair("needed", "1.25"), Pair("left", "1.00")));
-  EXPECT_EQ(
-      refused.message(),
-      "1.25 cores are needed at 25 frames a second, and of 4 there are 1.00 left: 'street' "
-      "takes 2.50, 'yard' takes 0.50; lower source.max_fps or the input's size, delete another "
-      "stream, or raise budget.cores");
+  EXPECT_EQ(refused.message(),
+            "1.25 cores are needed at 25 frames a second, and of 4 there are 1.00 left: 'street' "
+            "takes 2.50, 'yard' takes 0.50; lower source.max_fps or the input's size. Or delete "
+            "another stream, or raise budget.cores");
 }
 
 TEST(FitsTest, EachGpuIsABudgetOfItsOwn) {

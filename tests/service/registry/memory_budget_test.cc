@@ -75,8 +75,9 @@ TEST(MemoryBudgetTest, HoldsWhatFitsUntilItIsLetGo) {
   EXPECT_EQ(ReasonOf(refused), "DEVICE_BUDGET_EXCEEDED");
   EXPECT_EQ(refused.message(),
             "stream 'gate': about 4.0 GB of memory are needed, and of 8.0 GB there are 3.8 GB "
-            "left: 'street' takes 4.2 GB; lower the size of model.input, schedule.stages or what "
-            "makes the network large, delete another stream, or raise budget.memory_gb");
+            "left: 'street' takes 4.2 GB; lower the size of model.input or the number "
+            "schedule.stages. Or take a smaller network, delete another stream, or raise "
+            "budget.memory_gb");
   street->reset();
   EXPECT_TRUE(budget.Take({"gate", 4 * kGb}, 8 * kGb).ok());
 }

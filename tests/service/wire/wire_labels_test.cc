@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/short_text.h"
+#include "base/truncate.h"
 
 namespace millrace::service {
 namespace {

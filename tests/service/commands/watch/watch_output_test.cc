@@ -266,7 +266,7 @@ TEST_F(WatchScreenTest, FollowsATerminalThatIsMadeSmallerAndLarger) {
 
 TEST_F(WatchScreenTest, WhatIsSaidBetweenStaysAboveTheLines) {
   ASSERT_TRUE(screen_.Show("gate", "gate 1"));
-  screen_.Say(out_, "yard has failed\n");
+  screen_.Print(out_, "yard has failed\n");
   ASSERT_TRUE(screen_.Show("gate", "gate 2"));
   ASSERT_TRUE(screen_.Show("gate", "gate 3"));
   EXPECT_THAT(Terminal(24).Draw(out_.str()),

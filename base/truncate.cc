@@ -1,4 +1,4 @@
-#include "base/short_text.h"
+#include "base/truncate.h"
 
 #include <algorithm>
 
@@ -8,10 +8,10 @@
 namespace millrace::service {
 namespace {
 
-constexpr std::size_t kLongestList = 500;
+constexpr std::size_t kMaxListLength = 500;
 constexpr std::string_view kCut = "...";
 // "\n... and 1000000 more".
-constexpr std::size_t kLongestEnd = 32;
+constexpr std::size_t kMaxEndLength = 32;
 
 std::size_t HeaderBytesOf(char c) { return c >= ' ' && c <= '~' && c != '%' ? 1 : 3; }
 
@@ -33,7 +33,7 @@ std::size_t Fitting(std::string_view text, std::size_t max_bytes) {
 std::string ShortList(const std::vector<std::string>& names) {
   std::string list;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0 && list.size() + names[i].size() > kLongestList) {
+    if (i > 0 && list.size() + names[i].size() > kMaxListLength) {
       return absl::StrCat(list, " and ", names.size() - i, " more");
     }
     absl::StrAppend(&list, i > 0 ? ", " : "", names[i]);
@@ -47,10 +47,10 @@ std::size_t HeaderBytes(std::string_view text) {
   return bytes;
 }
 
-std::string Shortened(std::string_view text, std::size_t max_bytes) {
-  MILLRACE_CHECK(max_bytes >= 2 * kLongestEnd);
+std::string Truncated(std::string_view text, std::size_t max_bytes) {
+  MILLRACE_CHECK(max_bytes >= 2 * kMaxEndLength);
   if (HeaderBytes(text) <= max_bytes) return std::string(text);
-  const std::string_view kept = text.substr(0, Fitting(text, max_bytes - kLongestEnd));
+  const std::string_view kept = text.substr(0, Fitting(text, max_bytes - kMaxEndLength));
   const std::size_t line_end = kept.rfind('\n');
   if (line_end == std::string_view::npos) return absl::StrCat(std::string(kept), std::string(kCut));
   const auto left =

@@ -19,6 +19,6 @@ namespace millrace::service {
 /// `text`, shortened so that HeaderBytes() is at most `max_bytes`. The result has whole lines and
 /// the number of lines left out, or the beginning of the first line and "...". Valid UTF-8 stays
 /// valid. REQUIRES: max_bytes >= 64.
-[[nodiscard]] std::string Shortened(std::string_view text, std::size_t max_bytes);
+[[nodiscard]] std::string Truncated(std::string_view text, std::size_t max_bytes);
 
 }  // namespace millrace::service

@@ -1,4 +1,4 @@
-#include "base/short_text.h"
+#include "base/truncate.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace millrace::service {
 namespace {
 
-TEST(ShortTextTest, AListNamesWhatItCanAndCountsTheRest) {
+TEST(TruncateTest, AListNamesWhatItCanAndCountsTheRest) {
   EXPECT_EQ(ShortList({}), "");
   EXPECT_EQ(ShortList({"a", "b", "c"}), "a, b, c");
   std::vector<std::string> names(64, std::string(100, 'x'));
@@ -17,16 +17,16 @@ TEST(ShortTextTest, AListNamesWhatItCanAndCountsTheRest) {
   EXPECT_EQ(ShortList({std::string(9000, 'x')}).size(), 9000u) << "one is always named";
 }
 
-TEST(ShortTextTest, WhatFitsStaysAsItIs) {
+TEST(TruncateTest, WhatFitsStaysAsItIs) {
   const std::string text(64, 'x');
-  EXPECT_EQ(Shortened(text, 64), text);
-  EXPECT_EQ(Shortened("", 64), "");
+  EXPECT_EQ(Truncated(text, 64), text);
+  EXPECT_EQ(Truncated("", 64), "");
 }
 
-TEST(ShortTextTest, WholeLinesStayAndTheOthersAreCounted) {
+TEST(TruncateTest, WholeLinesStayAndTheOthersAreCounted) {
   std::string text = "line 0";
   for (int i = 1; i < 100; ++i) absl::StrAppend(&text, "\nline ", i);
-  const std::string shown = Shortened(text, 120);
+  const std::string shown = Truncated(text, 120);
   EXPECT_LE(HeaderBytes(shown), 120u);
   EXPECT_TRUE(shown.starts_with("line 0\nline 1\n")) << shown;
   const std::size_t lines = std::count(shown.begin(), shown.end(), '\n');
@@ -35,11 +35,11 @@ TEST(ShortTextTest, WholeLinesStayAndTheOthersAreCounted) {
       << shown;
 }
 
-TEST(ShortTextTest, AnOverlongLineIsCutBetweenCharacters) {
+TEST(TruncateTest, AnOverlongLineIsCutBetweenCharacters) {
   for (const std::string letter : {"x", "\u00e4", "\u732b", "\U0001F41F", "%"}) {
     std::string text;
     for (int i = 0; i < 1000; ++i) text += letter;
-    const std::string shown = Shortened(text, 200);
+    const std::string shown = Truncated(text, 200);
     EXPECT_LE(HeaderBytes(shown), 200u);
     EXPECT_GT(HeaderBytes(shown), 140u);
     ASSERT_TRUE(shown.ends_with("..."));
