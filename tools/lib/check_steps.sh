@@ -118,8 +118,8 @@ step_clang() { tools/build clang; }
 
 step_asan() { test_with asan; }
 
-# Reads the compile commands of single sources. Generated headers must be there.
+# Reads the compile commands of single sources, and the headers that their objects depend on.
 step_tidy() {
-  tools/build tidy --tests millrace_proto millrace_standard_proto
+  tools/build tidy --tests
   tools/tidy build/tidy
 }
