@@ -66,9 +66,10 @@ std::vector<LateLabels::Labelled> LateLabels::Labels(std::int64_t step) {
   std::vector<Labelled> labels;
   for (std::int64_t sample = OldestOf(step); sample <= step; ++sample) {
     const Entry& entry = entries_[sample - first_];
-    if (!Teaches(entry, step)) continue;
+    const SampleLabel* const label = LabelAt(entry, step);
+    if (label == nullptr) continue;
     const bool fresh = step == std::max(sample, entry.counts_from);
-    labels.push_back({.sample = sample, .label = *entry.label, .fresh = fresh});
+    labels.push_back({.sample = sample, .label = *label, .fresh = fresh});
   }
   return labels;
 }
@@ -96,7 +97,7 @@ void LateLabels::GiveUp() {
 void LateLabels::Begin(std::int64_t step) {
   bool labelled = false;
   for (std::int64_t sample = OldestOf(step); sample <= step && !labelled; ++sample) {
-    labelled = Teaches(entries_[sample - first_], step);
+    labelled = LabelAt(entries_[sample - first_], step) != nullptr;
   }
   Entry& entry = entries_[step - first_];
   if (!labelled) return;
@@ -104,8 +105,9 @@ void LateLabels::Begin(std::int64_t step) {
   left_out_ = entry.learns ? 0 : left_out_ + 1;
 }
 
-bool LateLabels::Teaches(const Entry& entry, std::int64_t step) const {
-  return entry.label && step >= entry.counts_from && step < entry.counts_until;
+const SampleLabel* LateLabels::LabelAt(const Entry& entry, std::int64_t step) {
+  const bool counts = step >= entry.counts_from && step < entry.counts_until;
+  return entry.label && counts ? &*entry.label : nullptr;
 }
 
 std::int64_t LateLabels::OldestOf(std::int64_t step) const {

@@ -102,8 +102,8 @@ class LateLabels {
   };
 
   void Begin(std::int64_t step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  [[nodiscard]] bool Teaches(const Entry& entry, std::int64_t step) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// The label of `entry`, if it counts at `step`. Null: none.
+  [[nodiscard]] static const SampleLabel* LabelAt(const Entry& entry, std::int64_t step);
   [[nodiscard]] std::int64_t OldestOf(std::int64_t step) const;
   void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
