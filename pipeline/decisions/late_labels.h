@@ -77,7 +77,7 @@ class LateLabels {
   /// a step return the same labels. REQUIRES: sample `step` was admitted; the order of
   /// Options::in_flight.
   [[nodiscard]] std::vector<Labelled> Labels(std::int64_t step) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Whether a step that has begun learns. The order is that of Labels().
+  /// Whether the step learns. REQUIRES: it has begun; the order of Options::in_flight.
   [[nodiscard]] bool Learns(std::int64_t step) const ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Keeps the labels of at least this number of steps in flight, from now on.

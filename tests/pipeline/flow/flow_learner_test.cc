@@ -14,6 +14,7 @@
 #include "pipeline/learner/flow_network_names.h"
 #include "pipeline/learner/learner.h"
 #include "tests/pipeline/support/learns.h"
+#include "tests/pipeline/support/max_staleness.h"
 #include "tests/pipeline/support/stepping_clock.h"
 
 namespace millrace::pipeline {
@@ -228,12 +229,6 @@ TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
   EXPECT_EQ(description.stages[2].staleness, 0);
   EXPECT_GT(description.samples_per_second, description.sequential_samples_per_second);
   EXPECT_GT(description.delay_ms, 0);
-}
-
-int MaxStaleness(const LearnerDescription& learner) {
-  int max = 0;
-  for (const StageDescription& stage : learner.stages) max = std::max(max, stage.staleness);
-  return max;
 }
 
 // One frame a second, for which no stage needs to be stale; then operations take half a second and

@@ -10,6 +10,7 @@
 #include "pipeline/labels/label_learner.h"
 #include "pipeline/planner/replanner.h"
 #include "tests/pipeline/support/label_options.h"
+#include "tests/pipeline/support/max_staleness.h"
 #include "tests/pipeline/support/stepping_clock.h"
 
 namespace millrace::pipeline {
@@ -18,12 +19,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kSide = 8;
-
-int MaxStaleness(const LearnerDescription& learner) {
-  int max = 0;
-  for (const StageDescription& stage : learner.stages) max = std::max(max, stage.staleness);
-  return max;
-}
 
 // One frame a second, for which no stage needs to be stale.
 class LabelRateTest : public ::testing::Test {
