@@ -15,7 +15,7 @@ RateKeeper::RateKeeper(std::string stream, pipeline::Learner& learner,
       learner_(learner),
       plan_(learner.description()),
       effort_(*plan_),
-      camera_(std::move(camera)),
+      camera_(camera),
       update_every_(plan_->update_every),
       logged_every_(plan_->update_every) {}
 

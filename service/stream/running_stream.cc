@@ -90,7 +90,7 @@ absl::Status RunningStream::OpenParts(const std::stop_token& stop) {
   if (planned.schedule == "auto") {
     std::optional<CameraRate> camera;
     if (options_.config.follows_camera) camera.emplace(planned.frames_per_second);
-    rate_.emplace(options_.config.name, *learner_, std::move(camera));
+    rate_.emplace(options_.config.name, *learner_, camera);
   }
   lifecycle_.Begin();
   thread_ = std::jthread([this] { Run(); });
@@ -175,8 +175,9 @@ void RunningStream::EvaluateOverload(nanoseconds now, StreamSnapshot& snapshot) 
   const std::shared_ptr<const pipeline::LearnerDescription> learner = learner_->description();
   const FrameCounts& frames = snapshot.frames;
   // The announced rate may be another one than the rate that the plan follows.
-  const double camera = options_.config.follows_camera && learner->rate_plan
-                            ? learner->rate_plan->frames_per_second
+  const std::optional<pipeline::RatePlan>& plan = learner->rate_plan;
+  const double camera = options_.config.follows_camera && plan.has_value()
+                            ? plan->frames_per_second
                             : snapshot.source.camera_frames_per_second;
   const bool learns = snapshot.learner_state == LearnerState::kLearning;
   const bool predicts = learns || snapshot.learner_state == LearnerState::kFrozen ||

@@ -75,6 +75,23 @@ class TidyTest(unittest.TestCase):
         (self.root / "tests/.clang-tidy").write_text("changed")
         self.assertEqual(self.tidy(), (0, ["c.cc"]))
 
+    def test_looks_at_united_sources_and_at_what_they_include(self):
+        unit = self.build / "base/CMakeFiles/base.dir/Unity/unity_0_cxx.cxx"
+        unit.parent.mkdir(parents=True)
+        unit.write_text('#include "base/a.cc"\n')
+        generated = self.build / "proto/a.pb.cc"
+        entries = [{"file": str(file), "command": f"c++ -o {name}.o"} for name, file in (("a", unit), ("p", generated))]
+        (self.build / "compile_commands.json").write_text(json.dumps(entries))
+        self.assertEqual(self.tidy(), (0, [unit.name]))
+        self.assertEqual(self.tidy(), (0, []))
+        (self.root / "base/a.cc").write_text("changed")
+        self.assertEqual(self.tidy(), (0, [unit.name]))
+
+    def test_finds_the_rules_of_tests_above_a_united_test(self):
+        (self.root / "tests/.clang-tidy").write_text("rules")
+        self.tidy()
+        self.assertEqual((self.build / "tests/.clang-tidy").read_text(), "rules")
+
     def test_fails_until_what_it_found_is_mended(self):
         (self.root / "base/b.cc").write_text("fault")
         self.assertEqual(self.tidy(), (1, ["a.cc", "b.cc"]))

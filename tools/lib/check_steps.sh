@@ -118,8 +118,8 @@ step_clang() { tools/build clang; }
 
 step_asan() { test_with asan; }
 
-# Reads the compile commands of single sources, and the headers that their objects depend on.
+# Reads the compile commands, and the headers that the objects depend on.
 step_tidy() {
-  tools/build tidy --tests
-  tools/tidy build/tidy
+  tools/build clang --tests
+  tools/tidy build/clang
 }
