@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -34,7 +36,6 @@ struct PlannedNetwork {
   FlowTaskOptions task;
   Plan plan;
   std::vector<StageCost> costs;  // In milliseconds.
-  double step_ms = 0;
 };
 
 struct PlannedRun {
@@ -42,7 +43,14 @@ struct PlannedRun {
   OptimizerOptions optimizer;
   std::size_t clip = 0;
   std::string weights;
-  std::shared_ptr<const PlannedNetwork> network;
+  std::optional<FlowEvaluation::Run> kept = {};        // Of an earlier evaluation.
+  std::shared_ptr<const PlannedNetwork> network = {};  // Null if no run of it is left.
+};
+
+struct PlannedReference {
+  std::string name;
+  std::size_t clip = 0;
+  std::optional<FlowEvaluation::Reference> kept = {};
 };
 
 // Counts the completed work of all runs.
@@ -135,10 +143,7 @@ double ScoreReference(const ClipSource& source, const ClipPair& pair, ReferenceF
 class FlowEvaluating {
  public:
   explicit FlowEvaluating(const FlowEvaluationOptions& options)
-      : options_(options),
-        clips_(options.clips),
-        progress_(options),
-        reference_losses_(options.clips.size()) {
+      : options_(options), clips_(options.clips), progress_(options) {
     MILLRACE_CHECK(options.clips.size() == 1 || options.clips.size() == options.seeds.size());
   }
 
@@ -149,12 +154,11 @@ class FlowEvaluating {
     evaluation_.pseudo_truth = options_.pseudo_truth;
     MILLRACE_RETURN_IF_ERROR(CheckReferences());
     MILLRACE_RETURN_IF_ERROR(Plan());
+    PlanReferences();
     MILLRACE_RETURN_IF_ERROR(CountPairs());
-    if (options_.pseudo_truth) MILLRACE_RETURN_IF_ERROR(FindPseudoTruth());
-    for (const std::string& name : options_.references) {
-      for (std::size_t clip = 0; clip < clips_.size(); ++clip) {
-        MILLRACE_RETURN_IF_ERROR(Refer(name, clip));
-      }
+    if (options_.pseudo_truth && IsAnythingLeft()) MILLRACE_RETURN_IF_ERROR(FindPseudoTruth());
+    for (PlannedReference& reference : references_) {
+      MILLRACE_RETURN_IF_ERROR(Refer(reference));
     }
     MILLRACE_RETURN_IF_ERROR(RunAll());
     return std::move(evaluation_);
@@ -186,6 +190,29 @@ class FlowEvaluating {
   }
 
   absl::Status PlanOne(const std::string& network, const std::string& schedule, int stages) {
+    std::vector<PlannedRun> runs;
+    const std::vector<FlowEvaluationOptions::NamedOptimizer> own = {
+        {"", options_.learner.optimizer}};
+    for (const auto& [name, optimizer] : options_.optimizers.empty() ? own : options_.optimizers) {
+      AddRuns({.network = network, .schedule = schedule, .stages = stages, .optimizer = name},
+              optimizer, runs);
+    }
+    const auto is_kept = [](const PlannedRun& run) { return run.kept.has_value(); };
+    if (!std::ranges::all_of(runs, is_kept)) {
+      const auto kept = std::ranges::find_if(runs, is_kept);
+      MILLRACE_ASSIGN_OR_RETURN(
+          const auto planned,
+          PlanNetwork(network, schedule, stages, kept == runs.end() ? nullptr : &*kept->kept));
+      for (PlannedRun& run : runs) run.network = planned;
+    }
+    std::ranges::move(runs, std::back_inserter(runs_));
+    return absl::OkStatus();
+  }
+
+  // With the cuts and costs of `like`, if it is not null. Else they are measured.
+  absl::StatusOr<std::shared_ptr<const PlannedNetwork>> PlanNetwork(
+      const std::string& network, const std::string& schedule, int stages,
+      const FlowEvaluation::Run* like) const {
     auto planned = std::make_shared<PlannedNetwork>();
     LearnerOptions& learner = planned->learner;
     learner = options_.learner;
@@ -198,6 +225,7 @@ class FlowEvaluating {
     learner.width = clips_.front().width;
     learner.height = clips_.front().height;
     learner.weights = WeightsOf(0);
+    if (like != nullptr) learner.cuts = like->cuts;
     const bool groups = schedule == "one_f_one_b_star" || schedule == "one_f_one_b_one_w";
     if (groups && learner.request.period == 0) learner.request.period = kEachStageAGroup;
     MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(learner, planned->task, options_.stop));
@@ -214,34 +242,41 @@ class FlowEvaluating {
     }
     learner.cuts = chain.cuts;
     planned->plan = chain.phases.front().plan;
-    planned->costs = std::move(chain.costs);
-    for (const StageCost& cost : planned->costs) {
-      planned->step_ms += cost.forward + cost.backward + cost.update;
-    }
-    if (options_.step_ms > 0) ScaleTo(options_.step_ms, *planned);
-    const std::vector<FlowEvaluationOptions::NamedOptimizer> own = {{"", learner.optimizer}};
-    for (const auto& [name, optimizer] : options_.optimizers.empty() ? own : options_.optimizers) {
-      AddRuns({.network = network, .schedule = schedule, .stages = stages, .optimizer = name},
-              optimizer, planned);
-    }
-    return absl::OkStatus();
+    planned->costs = like != nullptr ? like->costs : std::move(chain.costs);
+    if (like == nullptr && options_.step_ms > 0) ScaleTo(options_.step_ms, planned->costs);
+    return planned;
   }
 
   // A run for each camera rate and seed.
   void AddRuns(FlowRunName name, const OptimizerOptions& optimizer,
-               const std::shared_ptr<const PlannedNetwork>& network) {
+               std::vector<PlannedRun>& runs) const {
     const std::vector<double> no_camera = {0};
     for (const double rate : options_.camera_rates.empty() ? no_camera : options_.camera_rates) {
       name.camera_rate = rate;
       for (std::size_t i = 0; i < options_.seeds.size(); ++i) {
         name.seed = options_.seeds[i];
-        runs_.push_back({.name = name,
-                         .optimizer = optimizer,
-                         .clip = clips_.size() > 1 ? i : 0,
-                         .weights = WeightsOf(i),
-                         .network = network});
+        runs.push_back({.name = name,
+                        .optimizer = optimizer,
+                        .clip = clips_.size() > 1 ? i : 0,
+                        .weights = WeightsOf(i)});
+        if (options_.store != nullptr) runs.back().kept = options_.store->FindRun(name);
       }
     }
+  }
+
+  void PlanReferences() {
+    for (const std::string& name : options_.references) {
+      for (std::size_t clip = 0; clip < clips_.size(); ++clip) {
+        references_.push_back({.name = name, .clip = clip});
+        if (options_.store == nullptr) continue;
+        references_.back().kept = options_.store->FindReference(name, clip);
+      }
+    }
+  }
+
+  [[nodiscard]] bool IsAnythingLeft() const {
+    const auto is_left = [](const auto& planned) { return !planned.kept.has_value(); };
+    return std::ranges::any_of(runs_, is_left) || std::ranges::any_of(references_, is_left);
   }
 
   // The weights file of the seed at this index. Empty: random weights.
@@ -250,15 +285,14 @@ class FlowEvaluating {
     return options_.weights[options_.weights.size() > 1 ? seed : 0];
   }
 
-  static void ScaleTo(double step_ms, PlannedNetwork& planned) {
-    const double scale = step_ms / planned.step_ms;
-    for (StageCost& cost : planned.costs) {
+  static void ScaleTo(double step_ms, std::vector<StageCost>& costs) {
+    const double scale = step_ms / TotalOf(costs);
+    for (StageCost& cost : costs) {
       cost.forward *= scale;
       cost.backward *= scale;
       cost.update *= scale;
       cost.weight_gradient *= scale;
     }
-    planned.step_ms = step_ms;
   }
 
   // Reads the clips through once, so that unreadable files are reported before any learning.
@@ -270,10 +304,14 @@ class FlowEvaluating {
       if (pairs == 0) return NoPairs(source);
       evaluation_.pairs.push_back(pairs);
       MILLRACE_ASSIGN_OR_RETURN(learned.emplace_back(), LearnedPairs(source, pairs));
-      const std::size_t passes = options_.references.size() + (options_.pseudo_truth ? 1 : 0);
-      all += pairs * static_cast<std::int64_t>(passes);
+      if (options_.pseudo_truth && IsAnythingLeft()) all += pairs;
     }
-    for (const PlannedRun& run : runs_) all += learned[run.clip];
+    for (const PlannedReference& reference : references_) {
+      if (!reference.kept) all += evaluation_.pairs[reference.clip];
+    }
+    for (const PlannedRun& run : runs_) {
+      if (!run.kept) all += learned[run.clip];
+    }
     progress_.Expect(all);
     return absl::OkStatus();
   }
@@ -308,22 +346,36 @@ class FlowEvaluating {
     return absl::OkStatus();
   }
 
-  absl::Status Refer(const std::string& name, std::size_t number) {
-    const ClipSource& source = clips_[number];
+  absl::Status Refer(PlannedReference& planned) {
+    if (planned.kept) {
+      evaluation_.references.push_back(*std::move(planned.kept));
+      return absl::OkStatus();
+    }
+    const ClipSource& source = clips_[planned.clip];
     MILLRACE_ASSIGN_OR_RETURN(const auto method,
-                              MakeReferenceFlow(name, source.width, source.height));
+                              MakeReferenceFlow(planned.name, source.width, source.height));
     MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
     StreamScorer scorer(options_.window, source.width, source.height);
+    FlowEvaluation::Reference made{.name = planned.name, .clip = planned.clip, .scores = {}};
     for (;;) {
       if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
       MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
       if (!pair) break;
-      const double loss = ScoreReference(source, *pair, *method, scorer);
-      if (name == kGainReference) reference_losses_[number].push_back(loss);
+      made.losses.push_back(ScoreReference(source, *pair, *method, scorer));
       progress_.PairDone();
     }
-    evaluation_.references.push_back({name, number, std::move(scorer).Finish()});
+    made.scores = std::move(scorer).Finish();
+    if (options_.store != nullptr) MILLRACE_RETURN_IF_ERROR(options_.store->Keep(made));
+    evaluation_.references.push_back(std::move(made));
     return absl::OkStatus();
+  }
+
+  // The losses of the gain's reference on this clip; empty without that reference.
+  [[nodiscard]] std::span<const double> ReferenceLosses(std::size_t clip) const {
+    for (const FlowEvaluation::Reference& reference : evaluation_.references) {
+      if (reference.name == kGainReference && reference.clip == clip) return reference.losses;
+    }
+    return {};
   }
 
   absl::Status RunAll() ABSL_LOCKS_EXCLUDED(mu_) {
@@ -362,6 +414,7 @@ class FlowEvaluating {
   }
 
   absl::StatusOr<FlowEvaluation::Run> RunOne(const PlannedRun& planned) {
+    if (planned.kept) return *planned.kept;
     LearnerOptions learner = planned.network->learner;
     learner.seed = planned.name.seed;
     learner.weights = planned.weights;
@@ -378,7 +431,7 @@ class FlowEvaluating {
                            },
                        .window = options_.window,
                        .frozen = FrozenTests(clip),
-                       .reference_losses = reference_losses_[planned.clip],
+                       .reference_losses = ReferenceLosses(planned.clip),
                        .on_pair = [this] { progress_.PairDone(); },
                        .stop = options_.stop};
     if (planned.name.camera_rate > 0) {
@@ -395,9 +448,10 @@ class FlowEvaluating {
     FlowEvaluation::Run made{.name = planned.name,
                              .optimizer = planned.optimizer,
                              .cuts = learner.cuts,
-                             .step_ms = planned.network->step_ms,
+                             .costs = planned.network->costs,
                              .result = std::move(result)};
     if (planned.name.schedule == "hybrid") made.switch_at = learner.request.switch_at;
+    if (options_.store != nullptr) MILLRACE_RETURN_IF_ERROR(options_.store->Keep(made));
     return made;
   }
 
@@ -425,7 +479,7 @@ class FlowEvaluating {
   std::vector<ClipSource> clips_;
   Progress progress_;
   std::vector<PlannedRun> runs_;
-  std::vector<std::vector<double>> reference_losses_;  // Of each clip.
+  std::vector<PlannedReference> references_;
   FlowEvaluation evaluation_;  // Each run's element belongs to the thread of that run.
 
   std::atomic<std::size_t> next_ = 0;

@@ -17,6 +17,7 @@
 #include "pipeline/learner/flow_task_options.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/learner/learner_options.h"
+#include "pipeline/plan/stage_cost.h"
 
 namespace millrace::pipeline {
 
@@ -36,6 +37,58 @@ struct FlowRunName {
   [[nodiscard]] bool SameButSeed(const FlowRunName& other) const;
   /// "flow one_f_one_b_star x4 at 25/s".
   [[nodiscard]] std::string Text() const;
+};
+
+struct FlowEvaluation {
+  struct Reference {
+    std::string name;
+    /// The index in FlowEvaluationOptions::clips.
+    std::size_t clip = 0;
+    ScoredStream scores;
+    /// The photometric loss of each pair.
+    std::vector<double> losses = {};
+  };
+  struct Run {
+    FlowRunName name;
+    OptimizerOptions optimizer;
+    /// The first layer of each stage except the first, counted from 0.
+    std::vector<int> cuts;
+    /// The costs of the stages in milliseconds, from which a camera is simulated.
+    std::vector<StageCost> costs = {};
+    /// For hybrid: the pair before which it became sequential. nullopt if the clip ended before.
+    std::optional<std::int64_t> switch_at = {};
+    FlowRunResult result;
+  };
+
+  /// Whether the scores are those of the predicted next frame, instead of the flow.
+  bool next_frame = false;
+  /// Whether the truth is pseudo-truth. Every figure against it must say so.
+  bool pseudo_truth = false;
+  /// The number of pairs read from each clip.
+  std::vector<std::int64_t> pairs;
+  /// By name, then clip.
+  std::vector<Reference> references;
+  /// By network, schedule, stages, rate, then seed.
+  std::vector<Run> runs;
+};
+
+/// Keeps the finished parts of an evaluation beyond the process, so that one that was interrupted
+/// continues. Thread-safe.
+class FlowResultStore {
+ public:
+  FlowResultStore() = default;
+  virtual ~FlowResultStore() = default;
+  FlowResultStore(const FlowResultStore&) = delete;
+  FlowResultStore& operator=(const FlowResultStore&) = delete;
+
+  /// `clip` is the index in FlowEvaluationOptions::clips.
+  [[nodiscard]] virtual std::optional<FlowEvaluation::Reference> FindReference(
+      const std::string& name, std::size_t clip) const = 0;
+  [[nodiscard]] virtual std::optional<FlowEvaluation::Run> FindRun(
+      const FlowRunName& name) const = 0;
+  /// A failure ends the evaluation.
+  [[nodiscard]] virtual absl::Status Keep(const FlowEvaluation::Reference& reference) = 0;
+  [[nodiscard]] virtual absl::Status Keep(const FlowEvaluation::Run& run) = 0;
 };
 
 struct FlowEvaluationOptions {
@@ -91,44 +144,17 @@ struct FlowEvaluationOptions {
   std::chrono::nanoseconds window = std::chrono::seconds(60);
   /// Number of parallel runs.
   int jobs = 1;
+  /// Has results of an earlier evaluation, which are not repeated, and keeps new ones. nullptr:
+  /// every run is made. Outlives the evaluation.
+  FlowResultStore* store = nullptr;
   /// Called with the number of completed pairs, learned or reference, and the number of all pairs.
   /// From several threads. May be empty.
   std::function<void(std::int64_t done, std::int64_t all)> on_progress = {};
   std::stop_token stop = {};
 };
 
-struct FlowEvaluation {
-  struct Reference {
-    std::string name;
-    /// The index in FlowEvaluationOptions::clips.
-    std::size_t clip = 0;
-    ScoredStream scores;
-  };
-  struct Run {
-    FlowRunName name;
-    OptimizerOptions optimizer;
-    /// The first layer of each stage except the first, counted from 0.
-    std::vector<int> cuts;
-    /// The simulated cost of the stages, learning from every sample. Only with a camera.
-    double step_ms = 0;
-    /// For hybrid: the pair before which it became sequential. nullopt if the clip ended before.
-    std::optional<std::int64_t> switch_at = {};
-    FlowRunResult result;
-  };
-
-  /// Whether the scores are those of the predicted next frame, instead of the flow.
-  bool next_frame = false;
-  /// Whether the truth is pseudo-truth. Every figure against it must say so.
-  bool pseudo_truth = false;
-  /// The number of pairs read from each clip.
-  std::vector<std::int64_t> pairs;
-  /// By name, then clip.
-  std::vector<Reference> references;
-  /// By network, schedule, stages, rate, then seed.
-  std::vector<Run> runs;
-};
-
-/// Runs all combinations. All seeds and rates of a network share the cuts. The values depend on
+/// Runs all combinations. All seeds and rates of a network share the cuts, also with runs of the
+/// store. The values depend on
 /// these and on a run's name. Behind a camera, and for interleaved, they also depend on
 /// measurements. They do not depend on timing, except after a roll-back. Fails with
 /// INVALID_ARGUMENT on invalid options, before any run. Later it fails with the first failure, or

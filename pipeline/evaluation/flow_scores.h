@@ -14,6 +14,10 @@ namespace millrace::pipeline {
 /// A running mean over pixels.
 class PixelMean {
  public:
+  PixelMean() = default;
+  /// A mean of `count` values with this sum.
+  PixelMean(double sum, std::int64_t count) : sum_(sum), count_(count) {}
+
   void Add(double value) {
     sum_ += value;
     ++count_;
@@ -22,6 +26,7 @@ class PixelMean {
     sum_ += more.sum_;
     count_ += more.count_;
   }
+  [[nodiscard]] double sum() const { return sum_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
   /// nullopt without pixels.
   [[nodiscard]] std::optional<double> mean() const {

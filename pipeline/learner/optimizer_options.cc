@@ -12,6 +12,22 @@ namespace {
 
 using Kind = OptimizerOptions::Kind;
 
+struct Listed {
+  const char* name;
+  const char* state;
+  int tensors;
+};
+
+constexpr Listed kOptimizers[] = {
+#define MILLRACE_OPTIMIZER(kind, name, state, tensors) {name, state, tensors},
+#include "pipeline/learner/optimizer_list.h"
+#undef MILLRACE_OPTIMIZER
+};
+
+bool IsPlainSgd(const OptimizerOptions& options) {
+  return options.kind == Kind::kSgd && options.momentum == 0;
+}
+
 // These limits keep every update finite: see Optimizer::Step().
 constexpr double kMaxRate = 1e6;
 constexpr double kMinEps = 1e-12;
@@ -42,7 +58,11 @@ absl::Status CheckSgdOnly(const OptimizerOptions& options) {
 }  // namespace
 
 const std::vector<std::string>& OptimizerNames() {
-  static const std::vector<std::string> names = {"rmsprop", "sgd", "adam", "adamw"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Listed& listed : kOptimizers) all.emplace_back(listed.name);
+    return all;
+  }();
   return names;
 }
 
@@ -55,16 +75,12 @@ absl::StatusOr<Kind> OptimizerKind(std::string_view name) {
 }
 
 std::string OptimizerStateInWords(const OptimizerOptions& options) {
-  switch (options.kind) {
-    case Kind::kRmsProp:
-      return "rmsprop";
-    case Kind::kSgd:
-      return options.momentum > 0 ? "sgd with momentum" : "sgd without momentum";
-    case Kind::kAdam:
-    case Kind::kAdamW:
-      return "adam";
-  }
-  return "";
+  if (IsPlainSgd(options)) return "sgd without momentum";
+  return kOptimizers[static_cast<std::size_t>(options.kind)].state;
+}
+
+int OptimizerStateTensors(const OptimizerOptions& options) {
+  return IsPlainSgd(options) ? 0 : kOptimizers[static_cast<std::size_t>(options.kind)].tensors;
 }
 
 absl::Status CheckOptimizer(const OptimizerOptions& o) {

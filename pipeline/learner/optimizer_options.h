@@ -13,16 +13,20 @@ namespace millrace::pipeline {
 
 /// An optimizer and its parameters. The defaults suit online learning from a camera.
 struct OptimizerOptions {
-  enum class Kind { kRmsProp, kSgd, kAdam, kAdamW };
+  enum class Kind {
+#define MILLRACE_OPTIMIZER(kind, name, state, tensors) k##kind,
+#include "pipeline/learner/optimizer_list.h"
+#undef MILLRACE_OPTIMIZER
+  };
   Kind kind = Kind::kRmsProp;
   double learning_rate = 1e-4;
   /// For kSgd.
   double momentum = 0;
   bool nesterov = false;
-  /// The weights, times this, are added to the gradient. kAdamW subtracts them from the weights
-  /// instead, times the learning rate.
+  /// The weights, times this, are added to the gradient. kAdamW and kNAdamW subtract them from the
+  /// weights instead, times the learning rate.
   double weight_decay = 0;
-  /// For kAdam and kAdamW.
+  /// For kAdam, kAdamW and kNAdamW.
   double beta1 = 0.9;
   double beta2 = 0.999;
   /// For all but kSgd.
@@ -46,7 +50,7 @@ struct OptimizerOptions {
   bool measures_cosine = false;
 };
 
-/// "rmsprop", "sgd", "adam", "adamw": the names of OptimizerOptions::Kind, in its order.
+/// "rmsprop", "sgd" and others: the names of OptimizerOptions::Kind, in its order.
 [[nodiscard]] const std::vector<std::string>& OptimizerNames();
 
 /// The kind with one of OptimizerNames(). Fails with INVALID_ARGUMENT naming them.
@@ -55,6 +59,9 @@ struct OptimizerOptions {
 /// What the optimizer keeps of each weight, in words; equal for options that can continue from each
 /// other's state.
 [[nodiscard]] std::string OptimizerStateInWords(const OptimizerOptions& options);
+
+/// The number of values that the optimizer keeps for each weight.
+[[nodiscard]] int OptimizerStateTensors(const OptimizerOptions& options);
 
 /// Fails with INVALID_ARGUMENT, saying what is allowed, if a value is out of range or wrong for the
 /// kind.

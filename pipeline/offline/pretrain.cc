@@ -16,7 +16,7 @@
 #include "pipeline/nn/weights_file.h"
 #include "pipeline/offline/pretrain_report.h"
 #include "pipeline/offline/scene_pretraining.h"
-#include "pipeline/optim/rmsprop.h"
+#include "pipeline/optim/optimizer.h"
 #include "pipeline/scenes/generated_stream.h"
 
 namespace millrace::pipeline {
@@ -63,7 +63,7 @@ double RateShare(double done) {
 
 // Scores the network on one pair, then learns from it.
 void Learn(const Stage& network, const GeneratedPair& pair, const FlowLossOptions& options,
-           RmsProp& optimizer, PretrainReport& report) {
+           Optimizer& optimizer, PretrainReport& report) {
   const at::Tensor flow = network.Forward({pair.pictures})[0];
   const FlowLoss loss = ComputeFlowLoss(pair.pictures, flow, options);
   report.Add(loss, flow.detach().narrow(0, 0, 1), pair.flow);
@@ -87,7 +87,8 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
           options.width, options.height));
   const LayerChain& network = opened.chain;
   const Stage whole = WholeChain(network);
-  RmsProp optimizer(whole.parameters(), {.learning_rate = options.learning_rate, .clip_update = 0});
+  const auto optimizer =
+      MakeOptimizer({.learning_rate = options.learning_rate, .clip_update = 0}, whole.parameters());
   const int channels = FlowNetworkInputOf(options.network)->channels;
   GeneratedStream stream({.width = options.width,
                           .height = options.height,
@@ -104,16 +105,16 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
     }
     GeneratedPair pair = stream.Next();
     pair.pictures = pair.pictures.expand({2, channels, options.height, options.width});
-    optimizer.set_rate_scale(
+    optimizer->set_rate_scale(
         RateShare(static_cast<double>(frame) / static_cast<double>(options.frames)));
-    Learn(whole, pair, options.loss, optimizer, report);
+    Learn(whole, pair, options.loss, *optimizer, report);
     if (options.on_frame) options.on_frame(frame);
     if (frame % options.frames_per_report != 0 && frame != options.frames) continue;
     summary.last = report.Close(frame);
     if (summary.first.frames == 0) summary.first = summary.last;
     if (on_progress) on_progress(summary.last);
   }
-  summary.skipped_updates = optimizer.counts().skipped;
+  summary.skipped_updates = optimizer->counts().skipped;
   MILLRACE_RETURN_IF_ERROR(SaveWeights(network, options.output));
   return summary;
 }

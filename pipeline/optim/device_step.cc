@@ -40,6 +40,10 @@ at::Tensor DeviceStep::Unless(double value, double otherwise) const {
 
 at::Tensor DeviceStep::RateUnless() const { return at::where(is_refused_, 0.0, rate_); }
 
+void DeviceStep::UndoIfRefused(at::Tensor tensor, const at::Tensor& before) const {
+  tensor.copy_(at::where(is_refused_, before, tensor));
+}
+
 void DeviceStep::ClearRefused(const std::vector<at::Tensor>& gradients) const {
   for (const at::Tensor& gradient : gradients) gradient.masked_fill_(is_refused_, 0);
 }

@@ -28,6 +28,8 @@ class DeviceStep {
   [[nodiscard]] at::Tensor Unless(double value, double otherwise) const;
   /// The learning rate, or 0 if the current step is refused.
   [[nodiscard]] at::Tensor RateUnless() const;
+  /// Sets `tensor` to `before` if the current step is refused.
+  void UndoIfRefused(at::Tensor tensor, const at::Tensor& before) const;
   /// Sets the gradients to zero if the current step is refused.
   void ClearRefused(const std::vector<at::Tensor>& gradients) const;
 

@@ -2,23 +2,24 @@
 #include <utility>
 
 #include "base/check.h"
-#include "pipeline/optim/adam.h"
 #include "pipeline/optim/optimizer.h"
-#include "pipeline/optim/rmsprop.h"
-#include "pipeline/optim/sgd.h"
 
 namespace millrace::pipeline {
+
+#define MILLRACE_OPTIMIZER(kind, name, state, tensors)                      \
+  std::unique_ptr<Optimizer> Make##kind(std::vector<at::Tensor> parameters, \
+                                        const OptimizerOptions& options);
+#include "pipeline/learner/optimizer_list.h"
+#undef MILLRACE_OPTIMIZER
 
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options,
                                          std::vector<at::Tensor> parameters) {
   switch (options.kind) {
-    case OptimizerOptions::Kind::kRmsProp:
-      return std::make_unique<RmsProp>(std::move(parameters), options);
-    case OptimizerOptions::Kind::kSgd:
-      return std::make_unique<Sgd>(std::move(parameters), options);
-    case OptimizerOptions::Kind::kAdam:
-    case OptimizerOptions::Kind::kAdamW:
-      return std::make_unique<Adam>(std::move(parameters), options);
+#define MILLRACE_OPTIMIZER(kind, name, state, tensors) \
+  case OptimizerOptions::Kind::k##kind:                \
+    return Make##kind(std::move(parameters), options);
+#include "pipeline/learner/optimizer_list.h"
+#undef MILLRACE_OPTIMIZER
   }
   MILLRACE_CHECK(false);
   return nullptr;

@@ -150,6 +150,27 @@ void Optimizer::StepOnDevice() {
   at::_foreach_zero_(batch_.gradients);
 }
 
+void Optimizer::ApplyOnDevice(const Batch& batch, const DeviceStep& step) {
+  const auto copies = [](const std::vector<at::Tensor>& tensors) {
+    std::vector<at::Tensor> copied;
+    for (const at::Tensor& tensor : tensors) copied.push_back(tensor.clone());
+    return copied;
+  };
+  const std::vector<at::Tensor> values = copies(batch.values);
+  std::vector<std::vector<at::Tensor>> states;
+  for (const std::vector<at::Tensor>& state : batch.states) states.push_back(copies(state));
+  Apply(batch, /*learning_rate=*/1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    batch.values[i].sub_(values[i]).mul_(step.rate()).add_(values[i]);
+    step.UndoIfRefused(batch.values[i], values[i]);
+  }
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      step.UndoIfRefused(batch.states[k][i], states[k][i]);
+    }
+  }
+}
+
 bool Optimizer::Step() {
   if (device_) {
     PrepareOnDevice();

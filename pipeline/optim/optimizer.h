@@ -111,8 +111,10 @@ class Optimizer {
  private:
   /// Changes the values in place. May overwrite the gradients. Autograd is off.
   virtual void Apply(const Batch& batch, double learning_rate) = 0;
-  /// The same by operators that do not wait. Changes nothing if `step` is refused.
-  virtual void ApplyOnDevice(const Batch& batch, const DeviceStep& step) = 0;
+  /// The same by operators that do not wait. Changes nothing if `step` is refused. By default, by
+  /// Apply() at a rate of 1, then scaled. For that, Apply() must not read tensors on the host, and
+  /// its update must be proportional to the rate.
+  virtual void ApplyOnDevice(const Batch& batch, const DeviceStep& step);
 
   /// Its state: lists with one tensor per parameter.
   [[nodiscard]] virtual std::vector<std::vector<at::Tensor>*> Lists() { return {}; }

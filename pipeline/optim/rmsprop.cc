@@ -1,10 +1,22 @@
-#include "pipeline/optim/rmsprop.h"
-
+// RMSprop without momentum: the optimizer of a stage that learns from a camera. Momentum hurts on a
+// stream: its frames are so alike that momentum keeps pushing in the direction of the last ones.
+// Division by the size of recent gradients helps.
+//
+//   gradient = gradient + weight_decay value
+//   square   = 0.99 square + 0.01 gradient^2
+//   value    = value - learning_rate gradient / (sqrt(square) + eps)
+//
+// Update clipping (Shazeer and Stern, "Adafactor", ICML 2018, section 6) then divides the update u
+// of each tensor by
+//   max(1, RMS(u) / (clip_update learning_rate))
+// RMS is the root mean square over the tensor. Without clipping, the first gradient, or one much
+// larger than earlier gradients, moves the weights ten times as far as a usual one.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_foreach_add.h>
@@ -17,6 +29,7 @@
 #include <ATen/ops/stack.h>
 
 #include "pipeline/ops/cpu/kernels.h"
+#include "pipeline/optim/optimizer.h"
 #include "pipeline/optim/steps_cuda.h"
 
 namespace millrace::pipeline {
@@ -109,10 +122,18 @@ void ApplyByKernels(const gpu::StepLists& lists, const DeviceStep& step,
   });
 }
 
-}  // namespace
+class RmsProp final : public Optimizer {
+ public:
+  RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
+      : Optimizer(std::move(parameters), options), squares_(Zeros()) {}
 
-RmsProp::RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
-    : Optimizer(std::move(parameters), options), squares_(Zeros()) {}
+ private:
+  void Apply(const Batch& batch, double learning_rate) override;
+  void ApplyOnDevice(const Batch& batch, const DeviceStep& step) override;
+  [[nodiscard]] std::vector<std::vector<at::Tensor>*> Lists() override { return {&squares_}; }
+
+  std::vector<at::Tensor> squares_;
+};
 
 void RmsProp::ApplyOnDevice(const Batch& batch, const DeviceStep& step) {
   const std::vector<at::Tensor>& squares = batch.states[0];
@@ -144,6 +165,13 @@ void RmsProp::Apply(const Batch& batch, double learning_rate) {
       ByKernel(update, kernels::Best().rmsprop);
     }
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Optimizer> MakeRmsProp(std::vector<at::Tensor> parameters,
+                                       const OptimizerOptions& options) {
+  return std::make_unique<RmsProp>(std::move(parameters), options);
 }
 
 }  // namespace millrace::pipeline

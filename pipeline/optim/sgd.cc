@@ -1,16 +1,48 @@
-#include "pipeline/optim/sgd.h"
-
+// Stochastic gradient descent: plain, with momentum, with Nesterov momentum (as torch.optim.SGD),
+// or with spike compensation (OptimizerOptions):
+//
+//   gradient = gradient + weight_decay value
+//   velocity = momentum velocity + gradient
+//   value    = value - learning_rate velocity
+//
+// Nesterov: value - learning_rate (gradient + momentum velocity).
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_fused_sgd.h>
 
+#include "pipeline/optim/optimizer.h"
 #include "pipeline/optim/steps_cuda.h"
 
 namespace millrace::pipeline {
+namespace {
+
+class Sgd final : public Optimizer {
+ public:
+  Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options);
+
+ private:
+  void Apply(const Batch& batch, double learning_rate) override;
+  void ApplyOnDevice(const Batch& batch, const DeviceStep& step) override;
+  [[nodiscard]] std::vector<std::vector<at::Tensor>*> Lists() override {
+    if (velocities_.empty()) return {};
+    return {&velocities_};
+  }
+  // The factors of the velocity and of the gradient in a step.
+  struct Compensation {
+    double velocity = 0;
+    double gradient = 0;
+  };
+  [[nodiscard]] Compensation Compensated() const;
+  void ApplyCompensated(const Batch& batch, double learning_rate);
+  void ApplyCompensated(const Batch& batch, const DeviceStep& step);
+
+  std::vector<at::Tensor> velocities_;  // Empty without momentum.
+};
 
 Sgd::Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
     : Optimizer(std::move(parameters), options) {
@@ -75,6 +107,13 @@ void Sgd::ApplyCompensated(const Batch& batch, double learning_rate) {
   at::_foreach_add_(velocities, batch.gradients);
   at::_foreach_add_(batch.values, velocities, -learning_rate * a);
   at::_foreach_add_(batch.values, batch.gradients, -learning_rate * b);
+}
+
+}  // namespace
+
+std::unique_ptr<Optimizer> MakeSgd(std::vector<at::Tensor> parameters,
+                                   const OptimizerOptions& options) {
+  return std::make_unique<Sgd>(std::move(parameters), options);
 }
 
 }  // namespace millrace::pipeline

@@ -1,6 +1,8 @@
 // The costs of work. Cuts, plans and simulations are computed from them.
 #pragma once
 
+#include <vector>
+
 #include "pipeline/plan/plan.h"
 
 namespace millrace::pipeline {
@@ -20,6 +22,13 @@ struct StageCost {
   [[nodiscard]] double input_gradient() const { return backward - weight_gradient; }
   [[nodiscard]] double total() const { return forward + backward + update; }
 };
+
+/// The cost of a sample on one device that runs all of these.
+[[nodiscard]] inline double TotalOf(const std::vector<StageCost>& costs) {
+  double total = 0;
+  for (const StageCost& cost : costs) total += cost.total();
+  return total;
+}
 
 /// The cost of a stage or layer that is not measured. A backward takes as long as two forwards,
 /// half of it for the weights.

@@ -57,12 +57,6 @@ struct Use {
   double overhead = kOverhead;  // For everything except weights.
 };
 
-double KeptBy(const OptimizerOptions& optimizer) {
-  using Kind = OptimizerOptions::Kind;
-  if (optimizer.kind == Kind::kSgd && optimizer.momentum == 0) return 0;
-  return optimizer.kind == Kind::kAdam || optimizer.kind == Kind::kAdamW ? 2 : 1;
-}
-
 double Sum(const Layers& layers, double LayerProfile::*bytes) {
   return std::accumulate(layers.begin(), layers.end(), 0.0,
                          [bytes](double sum, const LayerProfile& l) { return sum + l.*bytes; });
@@ -181,7 +175,7 @@ Use UseOf(const LearnerOptions& options, const DivergenceOptions& divergence) {
           // For "auto", the planner chooses stages and order.
           .schedule = options.schedule == "auto" ? "one_f_one_b_star" : options.schedule,
           .request = options.request,
-          .kept_of_weights = KeptBy(options.optimizer),
+          .kept_of_weights = static_cast<double>(OptimizerStateTensors(options.optimizer)),
           .unproven = static_cast<double>(MaxUnproven(divergence.window, options.copy_every))};
 }
 

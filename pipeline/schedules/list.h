@@ -28,4 +28,6 @@ MILLRACE_SCHEDULE(k_periodic, KPeriodic,
                   "1F1B without every (k+1)-th sample: fewer slots, a lower rate (Beaumont et al.)")
 MILLRACE_SCHEDULE(interleaved, Interleaved,
                   "a device may own several stages that are not neighbours (Beaumont et al.)")
+MILLRACE_SCHEDULE(delayed, Delayed,
+                  "one device, every gradient D - 1 updates late: what lateness alone costs")
 // NOLINTEND(llvm-header-guard)

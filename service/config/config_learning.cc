@@ -24,8 +24,9 @@ pipeline::OptimizerOptions& Optimizer(const ConfigTarget& target) {
 constexpr ConfigKey kOptimizerKeys[] = {
     {"kind", ChoiceType{pipeline::OptimizerNames},
      Enumeration<pipeline::OptimizerNames>([](auto& t) -> auto& { return Optimizer(t).kind; }),
-     "rmsprop: without momentum, for frames that resemble each other. adam, adamw: at about the "
-     "same learning rate. sgd: at a rate of 0.001 or more. A stream with checkpoints keeps its "
+     "rmsprop: without momentum, for frames that resemble each other. adam, adamw, nadamw: at "
+     "about the same learning rate. sgd: at a rate of 0.001 or more. A stream with checkpoints "
+     "keeps its "
      "weights when this changes."},
     {"momentum", RealType{0, kBelowOne},
      Member([](auto& t) -> auto& { return Optimizer(t).momentum; }),
@@ -34,10 +35,10 @@ constexpr ConfigKey kOptimizerKeys[] = {
      "sgd with momentum: Nesterov's kind of it."},
     {"weight_decay", RealType{0, 1},
      Member([](auto& t) -> auto& { return Optimizer(t).weight_decay; }),
-     "The weights, times this, are added to the gradient. adamw: they are subtracted from the "
-     "weights instead, times the learning rate."},
+     "The weights, times this, are added to the gradient. adamw, nadamw: they are subtracted "
+     "from the weights instead, times the learning rate."},
     {"beta1", RealType{0, kBelowOne}, Member([](auto& t) -> auto& { return Optimizer(t).beta1; }),
-     "adam, adamw: how long gradients and their squares are remembered, each less than 1."},
+     "adam, adamw, nadamw: how long gradients and their squares are remembered, each less than 1."},
     {"beta2", RealType{0, kBelowOne}, Member([](auto& t) -> auto& { return Optimizer(t).beta2; })},
     {"eps", RealType{1e-12, 1}, Member([](auto& t) -> auto& { return Optimizer(t).eps; }),
      "All but sgd: added to the divisor of a step, so that small gradients cause no large steps."},

@@ -56,7 +56,7 @@ constexpr ConfigKey kScheduleKeys[] = {
      "works all the time, on the results of its neighbours from the previous period. auto: a plan "
      "for frames_per_second; the default if the key is left out. Others: one_f_one_b_one_w, local, "
      "recompute, stale, hybrid, pipedream, pipedream_2bw, gpipe, timeprest, k_periodic, "
-     "interleaved. "
+     "interleaved, delayed. "
      "docs/schedules.md shows them all."},
     {"stages", WholeType{1, kMaxStages},
      Member([](auto& t) -> auto& { return t.stream->learner.stages; }),

@@ -16,8 +16,10 @@ void AddOptimizer(CLI::App& command, std::string& name, pipeline::OptimizerOptio
   command.add_flag("--nesterov", optimizer.nesterov, "Nesterov's momentum, of sgd");
   command.add_option("--weight-decay", optimizer.weight_decay, "Weight decay")
       ->capture_default_str();
-  command.add_option("--beta1", optimizer.beta1, "Of adam and adamw")->capture_default_str();
-  command.add_option("--beta2", optimizer.beta2, "Of adam and adamw")->capture_default_str();
+  command.add_option("--beta1", optimizer.beta1, "Of adam, adamw and nadamw")
+      ->capture_default_str();
+  command.add_option("--beta2", optimizer.beta2, "Of adam, adamw and nadamw")
+      ->capture_default_str();
   command.add_option("--eps", optimizer.eps, "Of all but sgd")->capture_default_str();
   command
       .add_option("--clip-norm", optimizer.clip_norm,

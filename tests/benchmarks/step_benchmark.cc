@@ -19,7 +19,7 @@
 #include "pipeline/flow/flow_loss.h"
 #include "pipeline/models/coarse_to_fine_network.h"
 #include "pipeline/nn/stage.h"
-#include "pipeline/optim/rmsprop.h"
+#include "pipeline/optim/optimizer.h"
 #include "tests/benchmarks/report.h"
 #include "tests/pipeline/support/plain_flow.h"
 
@@ -62,15 +62,15 @@ class OurStep {
   void operator()() {
     const at::Tensor flow = stage_.Forward({pictures_})[0];
     pipeline::ComputeFlowLoss(pictures_, flow, {.smoothness = kSmoothness}).objective.backward();
-    optimizer_.Step();
+    optimizer_->Step();
   }
 
  private:
   const at::Tensor pictures_;
   const pipeline::LayerChain network_ = pipeline::MakeCoarseToFineNetwork();
   const pipeline::Stage stage_ = pipeline::WholeChain(network_);
-  pipeline::RmsProp optimizer_{
-      stage_.parameters(), pipeline::OptimizerOptions{.learning_rate = kRate, .clip_update = 0}};
+  const std::unique_ptr<pipeline::Optimizer> optimizer_ =
+      pipeline::MakeOptimizer({.learning_rate = kRate, .clip_update = 0}, stage_.parameters());
 };
 
 class PlainStep {

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/atomic_file.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/classical/reference_flow.h"
 #include "pipeline/comparison/clip_folder.h"
@@ -25,6 +26,7 @@
 #include "service/commands/evaluate/evaluation_json.h"
 #include "service/commands/evaluate/evaluation_plots.h"
 #include "service/commands/evaluate/evaluation_table.h"
+#include "service/commands/evaluate/flow_runs_folder.h"
 #include "service/commands/evaluate/gnuplot.h"
 #include "service/commands/evaluate/pairs_list.h"
 #include "service/commands/evaluate/video_clip.h"
@@ -59,7 +61,9 @@ model learns from the picture, beside the guess that the newest picture stays.
 The pictures of a folder are ordered by name: 0009.png before 0010.png, but 10.png before 9.png.
 
 --out FOLDER gets evaluation.json (every figure, by window), tables.txt, and plots as .svg, each
-beside its .gp for gnuplot.
+beside its .gp for gnuplot. Its folder `runs` has a file for each finished run. The same command
+continues an evaluation that was interrupted. With further schedules, optimizers or seeds, only the
+new runs are made. A changed program, input or option repeats the runs that it concerns.
 
 Examples
   millrace evaluate flow generated --seeds 5 --out cold
@@ -364,6 +368,24 @@ absl::StatusOr<pipeline::FlowEvaluation> Evaluate(pipeline::FlowEvaluationOption
   return evaluation;
 }
 
+absl::StatusOr<pipeline::FlowEvaluation> EvaluateOrContinue(EvaluateFlowArguments& arguments) {
+  if (arguments.out.empty()) return Evaluate(arguments.options);
+  FlowRunsFolder runs(arguments.out + "/runs", arguments);
+  arguments.options.store = &runs;
+  absl::StatusOr<pipeline::FlowEvaluation> evaluation = Evaluate(arguments.options);
+  arguments.options.store = nullptr;
+  if (absl::IsCancelled(evaluation.status())) {
+    return absl::CancelledError(absl::StrCat(
+        std::string(evaluation.status().message()),
+        ". The same command continues with what is finished, in ", arguments.out, "/runs"));
+  }
+  if (runs.found() > 0) {
+    std::cerr << Plural(runs.found(), "result") << " came from " << arguments.out
+              << "/runs. To repeat all runs, remove that folder\n";
+  }
+  return evaluation;
+}
+
 /// Prints the tables, and writes both into `folder` if it has a name.
 absl::Status Report(const std::string& tables, const std::string& json, const std::string& folder) {
   std::cout << tables << std::flush;
@@ -434,7 +456,8 @@ absl::Status Run(EvaluateFlowArguments& arguments, const std::string& command) {
   MILLRACE_RETURN_IF_ERROR(CheckInput(arguments));
   if (!arguments.pairs_list.empty()) return RunList(arguments, command);
   MILLRACE_RETURN_IF_ERROR(Prepare(arguments));
-  MILLRACE_ASSIGN_OR_RETURN(const pipeline::FlowEvaluation evaluation, Evaluate(arguments.options));
+  MILLRACE_ASSIGN_OR_RETURN(const pipeline::FlowEvaluation evaluation,
+                            EvaluateOrContinue(arguments));
   MILLRACE_RETURN_IF_ERROR(Report(EvaluationTables(evaluation),
                                   EvaluationJson(arguments.options, evaluation, command),
                                   arguments.out));

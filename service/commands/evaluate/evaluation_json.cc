@@ -106,7 +106,7 @@ class Writer {
     described["optimizer"] = OptimizerJson(run.optimizer);
     if (run.name.camera_rate > 0) {
       described["camera_rate"] = run.name.camera_rate;
-      described["step_ms"] = run.step_ms;
+      described["step_ms"] = pipeline::TotalOf(run.costs);
     }
     if (run.switch_at) described["switch_at"] = *run.switch_at;
     if (result.streaming) described["streaming"] = StreamJson(*result.streaming);

@@ -130,6 +130,90 @@ TEST_F(FlowEvaluationTest, ValuesDependNeitherOnTimingNorOnHowManyRunAtOnce) {
   }
 }
 
+// Keeps results in memory.
+class MemoryStore final : public FlowResultStore {
+ public:
+  std::optional<FlowEvaluation::Reference> FindReference(const std::string& name,
+                                                         std::size_t clip) const override {
+    const auto found = references.find({name, clip});
+    return found == references.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::optional<FlowEvaluation::Run> FindRun(const FlowRunName& name) const override {
+    const auto found = runs.find(Key(name));
+    return found == runs.end() ? std::nullopt : std::optional(found->second);
+  }
+  absl::Status Keep(const FlowEvaluation::Reference& reference) override {
+    ++kept;
+    references.insert_or_assign({reference.name, reference.clip}, reference);
+    return absl::OkStatus();
+  }
+  absl::Status Keep(const FlowEvaluation::Run& run) override {
+    ++kept;
+    runs.insert_or_assign(Key(run.name), run);
+    return absl::OkStatus();
+  }
+
+  static std::pair<std::string, std::uint64_t> Key(const FlowRunName& name) {
+    return {name.Text(), name.seed};
+  }
+
+  std::map<std::pair<std::string, std::size_t>, FlowEvaluation::Reference> references;
+  std::map<std::pair<std::string, std::uint64_t>, FlowEvaluation::Run> runs;
+  int kept = 0;
+};
+
+TEST_F(FlowEvaluationTest, FinishedRunsAreNotRepeated) {
+  FlowEvaluationOptions options = Options();
+  const FlowEvaluation whole = Evaluated(options);
+  MemoryStore store;
+  options.store = &store;
+  options.seeds = {3};
+  options.clips = {Generated(3)};
+  (void)Evaluated(options);
+  EXPECT_EQ(store.kept, 2 + 2) << "two runs, two references";
+  options = Options();
+  options.store = &store;
+  std::int64_t expected = 0;
+  options.on_progress = [&](std::int64_t, std::int64_t all) { expected = all; };
+  const FlowEvaluation continued = Evaluated(options);
+  EXPECT_EQ(store.kept, 4 + 4) << "only the other seed";
+  EXPECT_EQ(expected, 2 * kPairs + 2 * (kPairs + 5)) << "its references, runs and first windows";
+  ASSERT_EQ(continued.runs.size(), whole.runs.size());
+  for (std::size_t i = 0; i < whole.runs.size(); ++i) {
+    EXPECT_EQ(continued.runs[i].name.Text(), whole.runs[i].name.Text());
+    EXPECT_EQ(continued.runs[i].name.seed, whole.runs[i].name.seed);
+    ExpectSame(continued.runs[i].result.model.whole, whole.runs[i].result.model.whole,
+               whole.runs[i].name.Text());
+    EXPECT_EQ(continued.runs[i].result.model.whole.loss.loss_reference,
+              whole.runs[i].result.model.whole.loss.loss_reference);
+  }
+  for (std::size_t i = 0; i < whole.references.size(); ++i) {
+    EXPECT_EQ(continued.references[i].name, whole.references[i].name);
+    EXPECT_EQ(continued.references[i].clip, whole.references[i].clip);
+    EXPECT_EQ(continued.references[i].losses, whole.references[i].losses);
+  }
+  (void)Evaluated(options);
+  EXPECT_EQ(store.kept, 8);
+}
+
+TEST_F(FlowEvaluationTest, RunsThatAreLeftHaveTheCutsAndCostsOfFinishedOnes) {
+  FlowEvaluationOptions options = Options();
+  options.schedules = {"partime"};
+  options.camera_rates = {10};
+  options.learner.cuts = {};  // Measured.
+  options.references = {};
+  MemoryStore store;
+  options.store = &store;
+  (void)Evaluated(options);
+  FlowEvaluation::Run& first = store.runs.at({"refine partime x2 at 10/s", 3});
+  first.cuts = {1};
+  first.costs = {{.forward = 1}, {.forward = 2}};
+  store.runs.erase({"refine partime x2 at 10/s", 4});
+  const FlowEvaluation continued = Evaluated(options);
+  EXPECT_THAT(continued.runs[1].cuts, ElementsAre(1));
+  EXPECT_EQ(TotalOf(continued.runs[1].costs), 3);
+}
+
 TEST_F(FlowEvaluationTest, ASlowerCameraLosesFewer) {
   FlowEvaluationOptions options = Options();
   options.clips = {
@@ -147,7 +231,7 @@ TEST_F(FlowEvaluationTest, ASlowerCameraLosesFewer) {
   std::map<std::string, std::vector<std::int64_t>> dropped;
   for (const FlowEvaluation::Run& run : evaluation.runs) {
     dropped[run.name.schedule].push_back(run.result.dropped);
-    EXPECT_NEAR(run.step_ms, 100, 1e-9);
+    EXPECT_NEAR(TotalOf(run.costs), 100, 1e-9);
     ASSERT_TRUE(run.result.streaming.has_value());
     EXPECT_EQ(run.result.streaming->whole.loss.predictions, 30);
     EXPECT_EQ(run.result.model.whole.loss.predictions, 30 - run.result.dropped);

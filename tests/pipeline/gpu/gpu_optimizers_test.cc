@@ -89,6 +89,8 @@ INSTANTIATE_TEST_SUITE_P(
                         .spike_compensation = true}},
         NamedOptimizer{"adam", {.kind = Kind::kAdam, .learning_rate = 0.01, .weight_decay = 0.01}},
         NamedOptimizer{"adamw", {.kind = Kind::kAdamW, .learning_rate = 0.01, .weight_decay = 0.1}},
+        NamedOptimizer{"nadamw",
+                       {.kind = Kind::kNAdamW, .learning_rate = 0.01, .weight_decay = 0.1}},
         NamedOptimizer{"clipped", {.learning_rate = 0.01, .clip_norm = 2}},
         NamedOptimizer{"clipped_updates", {.learning_rate = 0.01, .clip_update = 0.5}},
         NamedOptimizer{"whole_updates", {.learning_rate = 0.01, .clip_update = 0}},

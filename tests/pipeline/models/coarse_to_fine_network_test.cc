@@ -10,7 +10,7 @@
 
 #include "pipeline/flow/flow_loss.h"
 #include "pipeline/nn/stage.h"
-#include "pipeline/optim/rmsprop.h"
+#include "pipeline/optim/optimizer.h"
 #include "tests/pipeline/support/plain_flow.h"
 
 namespace millrace::pipeline {
@@ -80,13 +80,13 @@ TEST(CoarseToFineNetworkTest, SeedDecidesTheWeights) {
 TEST(CoarseToFineNetworkTest, EveryParameterGetsAGradientAfterAFewSteps) {
   const LayerChain network = MakeCoarseToFineNetwork();
   const std::vector<at::Tensor> parameters = WholeChain(network).parameters();
-  RmsProp optimizer(parameters, {.learning_rate = 1e-3});
+  const auto optimizer = MakeOptimizer({.learning_rate = 1e-3}, parameters);
   const at::Tensor pictures = at::rand({2, 1, 64, 64});
   // The last convolutions are zero at first and hold back the gradient of all before them: each
   // step opens one more level.
   for (int step = 0; step < 4; ++step) {
     if (step > 0) {
-      ASSERT_TRUE(optimizer.Step());
+      ASSERT_TRUE(optimizer->Step());
     }
     ComputeFlowLoss(pictures, WholeChain(network).Forward({pictures})[0], {}).objective.backward();
   }

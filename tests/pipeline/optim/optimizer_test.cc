@@ -21,6 +21,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/pipeline/support/optimizer_kinds.h"
+
 namespace millrace::pipeline {
 namespace {
 
@@ -99,6 +101,27 @@ TEST(OptimizerTest, AdamAndAdamWAreTheirFormulas) {
     n.value -= kRate * 0.1 * n.value;
     AdamStep(n, g, step, 1e-3);
   });
+}
+
+TEST(OptimizerTest, NAdamWIsItsFormula) {
+  const auto momentum = [](int step) { return 0.8 * (1 - 0.5 * std::pow(0.96, 0.004 * step)); };
+  std::vector<double> products = {1};  // By step.
+  for (int t = 1; t <= kSteps + 1; ++t) products.push_back(products.back() * momentum(t));
+  ExpectFormula({.kind = Kind::kNAdamW,
+                 .learning_rate = kRate,
+                 .weight_decay = 0.1,
+                 .beta1 = 0.8,
+                 .beta2 = 0.95,
+                 .eps = 1e-3},
+                [&](Number& n, double g, int t) {
+                  n.value -= kRate * 0.1 * n.value;
+                  n.first = 0.8 * n.first + 0.2 * g;
+                  n.second = 0.95 * n.second + 0.05 * g * g;
+                  const double ahead = momentum(t + 1) / (1 - products[t + 1]) * n.first +
+                                       (1 - momentum(t)) / (1 - products[t]) * g;
+                  const double square = n.second / (1 - std::pow(0.95, t));
+                  n.value -= kRate * ahead / (std::sqrt(square) + 1e-3);
+                });
 }
 
 TEST(OptimizerTest, RmsPropIsItsFormula) {
@@ -344,8 +367,7 @@ TEST_P(EveryOptimizer, GradientThatLiesOtherwiseInMemoryIsTheSame) {
   EXPECT_TRUE(at::equal(plain.detach(), twin.detach()));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryOptimizer,
-                         ::testing::Values(Kind::kRmsProp, Kind::kSgd, Kind::kAdam, Kind::kAdamW));
+INSTANTIATE_TEST_SUITE_P(All, EveryOptimizer, ::testing::ValuesIn(AllOptimizerKinds()));
 
 TEST(OptimizerTest, BadOptionsSayWhatIsAllowed) {
   const auto message = [](const OptimizerOptions& options) {

@@ -49,6 +49,17 @@ TEST(LocalTest, NothingIsStaleAndNothingIsKept) {
   EXPECT_THAT(FiguresOf(plan, &StageFigures::slots), Each(1));
 }
 
+TEST(DelayedTest, EveryStageIsEquallyLateAndReadsTheWeightsOfItsForward) {
+  for (int stages : {1, 2, 5, 16}) {
+    const Plan plan = *MakePlan("delayed", EqualStages(stages));
+    EXPECT_THAT(FiguresOf(plan, &StageFigures::staleness), Each(stages - 1));
+    EXPECT_THAT(FiguresOf(plan, &StageFigures::gradient_age), Each(stages - 1));
+    EXPECT_THAT(FiguresOf(plan, &StageFigures::weight_gap), Each(0));
+    EXPECT_THAT(FiguresOf(plan, &StageFigures::mismatch), Each(0));
+    EXPECT_EQ(plan.devices.size(), 1);
+  }
+}
+
 // ----------------------------------------------------------------------------- stale and hybrid --
 
 // Section 4.1: 2(K - i + 1) cycles at forward stage i of K + 1.

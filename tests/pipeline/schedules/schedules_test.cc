@@ -43,6 +43,7 @@ std::vector<Row> Table() {
       {"one_f_one_b_star", 4, 12, 12, 4, ones4, zeros4, zeros4},
       {"one_f_one_b_one_w", 4, 3, 3, 4, {4, 3, 2, 1}, zeros4, {3, 2, 1, 0}},
       {"one_f_one_b_one_w", 4, 4, 4, 4, {3, 2, 2, 1}, zeros4, {2, 1, 1, 0}},
+      {"delayed", 4, 0, 12, 4, {4, 4, 4, 4}, zeros4, {3, 3, 3, 3}},
       {"partime", 8, 0, 3, 8, std::vector<int>(8, 1), Counting(14, -2, 8), Counting(14, -2, 8)},
       {"one_f_one_b_star", 8, 3, 3, 8, Counting(8, -1, 8), std::vector<int>(8, 0),
        Counting(7, -1, 8)},

@@ -27,6 +27,7 @@
 #include "pipeline/optim/optimizer.h"
 #include "pipeline/schedules/schedules.h"
 #include "tests/pipeline/soft_gpu/streams.h"
+#include "tests/pipeline/support/optimizer_kinds.h"
 #include "tests/pipeline/support/small_runs.h"
 
 namespace millrace::soft_gpu {
@@ -147,10 +148,7 @@ TEST_P(CapturedSteps, AreThoseMadeOneByOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, CapturedSteps,
-                         ::testing::Values(pipeline::OptimizerOptions::Kind::kRmsProp,
-                                           pipeline::OptimizerOptions::Kind::kSgd,
-                                           pipeline::OptimizerOptions::Kind::kAdam,
-                                           pipeline::OptimizerOptions::Kind::kAdamW));
+                         ::testing::ValuesIn(pipeline::AllOptimizerKinds()));
 
 // What a host puts into streams for a sample, after the first ones.
 double PutsForASample(const std::string& schedule, bool captures) {

@@ -1,5 +1,6 @@
 // Compares the results of each schedule with loops that are written by hand.
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -120,6 +121,57 @@ TEST(ScheduleSemanticsTest, RecomputeGoesForwardAgainOnTheNewestWeights) {
 TEST(ScheduleSemanticsTest, SequentialIsTheLoopWithTheNewestWeights) {
   const VersionOf newest = [](int /*stage*/, std::int64_t t) { return t; };
   ExpectEqual(InTheEngine(Under("sequential"), SmallInputs(kSamples)), ByHand(newest, newest));
+}
+
+// The newest weights, less each gradient `delay` samples after the pass that computed it.
+Outcome FromAQueue(int delay, const OptimizerOptions& options) {
+  const LayerChain chain = SmallChain(false);
+  const Stage whole = WholeChain(chain);
+  const std::vector<at::Tensor> parameters = whole.parameters();
+  const auto optimizer = MakeOptimizer(options, parameters);
+  std::deque<std::vector<at::Tensor>> queue;
+  Outcome outcome;
+  const auto update = [&] {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      parameters[i].mutable_grad() = queue.front()[i];
+    }
+    queue.pop_front();
+    optimizer->Step();
+  };
+  for (const at::Tensor& sample : SmallInputs(kSamples)) {
+    const at::Tensor output = whole.Forward({sample})[0];
+    outcome.outputs.push_back(output.detach().clone());
+    for (const at::Tensor& parameter : parameters) parameter.mutable_grad() = at::Tensor();
+    torch::autograd::backward({SmallLoss(sample, output)}, {});
+    std::vector<at::Tensor>& gradients = queue.emplace_back();
+    for (const at::Tensor& parameter : parameters) gradients.push_back(parameter.grad().clone());
+    if (static_cast<int>(queue.size()) > delay) update();
+  }
+  while (!queue.empty()) update();
+  outcome.parameters = Values(parameters);
+  outcome.updates.assign(delay + 1, kSamples);
+  return outcome;
+}
+
+TEST(ScheduleSemanticsTest, DelayedAppliesGradientsFromAQueue) {
+  const OptimizerOptions kinds[] = {
+      {.kind = OptimizerOptions::Kind::kSgd, .learning_rate = kLearningRate, .momentum = 0.9},
+      {.kind = OptimizerOptions::Kind::kRmsProp, .learning_rate = 1e-3},
+      {.kind = OptimizerOptions::Kind::kAdamW, .learning_rate = 1e-3, .weight_decay = 0.01}};
+  for (const OptimizerOptions& optimizer : kinds) {
+    for (const int stages : {1, 2, 4}) {
+      SCOPED_TRACE(testing::Message()
+                   << OptimizerNames()[static_cast<int>(optimizer.kind)] << ", " << stages);
+      SmallRun run = Under("delayed");
+      run.stages = stages;
+      run.optimizer = optimizer;
+      const Outcome outcome = InTheEngine(run, SmallInputs(kSamples));
+      ExpectEqual(outcome, FromAQueue(stages - 1, optimizer));
+      if (stages > 1) continue;
+      run.schedule = "sequential";
+      ExpectEqual(outcome, InTheEngine(run, SmallInputs(kSamples)));
+    }
+  }
 }
 
 TEST(ScheduleSemanticsTest, GpipeLearnsFromTheSumOverItsMicroBatches) {

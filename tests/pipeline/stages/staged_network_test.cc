@@ -15,7 +15,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "pipeline/engine/step_error.h"
-#include "pipeline/optim/rmsprop.h"
+#include "pipeline/optim/optimizer.h"
 #include "tests/pipeline/support/norm_layer.h"
 #include "tests/pipeline/support/small_runs.h"
 
@@ -117,12 +117,12 @@ TEST_F(StagedNetworkTest, OneStageIsPlainOnlineLearning) {
   Outcome plain;
   const LayerChain chain = SmallChain();
   const Stage whole = WholeChain(chain);
-  RmsProp optimizer(whole.parameters(), {.learning_rate = 1e-3});
+  const auto optimizer = MakeOptimizer({.learning_rate = 1e-3}, whole.parameters());
   for (const at::Tensor& input : inputs) {
     const at::Tensor output = whole.Forward({input})[0];
     plain.outputs.push_back(output.detach().clone());
     torch::autograd::backward({SmallLoss(input, output)}, {});
-    optimizer.Step();
+    optimizer->Step();
   }
   plain.parameters = Values(whole.parameters());
   plain.updates = {20};

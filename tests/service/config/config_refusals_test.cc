@@ -51,7 +51,7 @@ streams:
       "one_f_one_b_star, one_f_one_b_one_w, partime, recompute, stale, hybrid, local, pipedream, "
       "pipedream_2bw, "
       "gpipe, "
-      "timeprest, k_periodic, interleaved\n"
+      "timeprest, k_periodic, interleaved, delayed\n"
       "c.yaml:11:47: 'cuts' has 3 entries; 3 stages need 2\n"
       "c.yaml:11:47: 'cuts' must rise from entry to entry\n"
       "c.yaml:12:5: entry 2 of 'streams' has no key 'name', which it needs\n"
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
          "dis_fast, "
          "dis_ultrafast, farneback"},
         {"OtherOptimizer", Stream("source: {uri: a.avi}, optimizer: {kind: lion, momentum: 0.9}"),
-         "c:3:53: 'kind' is 'lion'; it must be one of rmsprop, sgd, adam, adamw"},
+         "c:3:53: 'kind' is 'lion'; it must be one of rmsprop, sgd, adam, adamw, nadamw"},
         {"MomentumOfAdam", Stream("source: {uri: a.avi}, optimizer: {kind: adam, momentum: 0.9}"),
          "c:3:69: 'momentum' is for the kind sgd only: leave it out, or set kind: sgd"},
         {"MomentumForAll",

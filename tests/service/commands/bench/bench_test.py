@@ -10,7 +10,7 @@ from millrace_testing.millrace_process import run
 NETWORKS = ["conv", "conv_pool", "flow", "unet_portals", "unet_carried"]
 SCHEDULES = ["sequential", "partime", "gpipe"]
 OTHERS = ["one_f_one_b_star", "one_f_one_b_one_w", "recompute", "stale", "local", "pipedream", "pipedream_2bw", "timeprest",
-          "k_periodic", "interleaved"]  # fmt: skip
+          "k_periodic", "interleaved", "delayed"]  # fmt: skip
 BASELINES = ["LibTorch, 1 thread", "LibTorch, all threads"]
 TINY = ("--size", "32x16", "--layers", "4", "--channels", "4", "--samples", "4", "--turns", "1")
 

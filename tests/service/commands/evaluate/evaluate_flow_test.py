@@ -6,6 +6,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree
 
@@ -136,7 +137,7 @@ class EvaluateTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("no longer learning", result.stdout)
         self.assertEqual(sorted(file.name for file in out.iterdir()),
-                         ["evaluation.json", "tables.txt"])  # fmt: skip
+                         ["evaluation.json", "runs", "tables.txt"])  # fmt: skip
         report = json.loads((out / "evaluation.json").read_text())
         self.assertEqual(report["clips"][0]["name"], "pictures")
         self.assertEqual(report["clips"][0]["pairs"], 4)
@@ -245,7 +246,7 @@ class EvaluateTest(unittest.TestCase):
         self.assert_refused("generated", "--first-seed", "-1", says=["--first-seed"])
         self.assert_refused("generated", "--switch-at", "-1", says=["--switch-at"])
         self.assert_refused("generated", "--window", "0", says=["--window"])
-        self.assert_refused("generated", "--optimizer", "lion", says=["lion", "rmsprop, sgd, adam, adamw"])
+        self.assert_refused("generated", "--optimizer", "lion", says=["lion", "rmsprop, sgd, adam, adamw, nadamw"])
         self.assert_refused("generated", "--optimizers", "sgd,adam:fast", says=["--optimizers adam:fast", "0.001"])
         self.assert_refused("generated", "--optimizers", "sgd,sgd", says=["--optimizers sgd", "twice"])
         self.assert_refused("generated", "--optimizers", "adam,rmsprop", "--momentum", "0.9", says=["--momentum", "sgd"])
@@ -268,6 +269,34 @@ class EvaluateTest(unittest.TestCase):
         self.assertIn("--no-plots", result.stderr)
         self.assertFalse((self.folder / "out").exists())
 
+    def test_killed_it_continues_with_the_runs_that_are_finished(self):
+        command = ["generated", *TINY, "--pairs", 40, "--schedules", "sequential,partime", "--stages", 2, "--seeds", 2,
+                   "--no-plots"]
+        out = self.folder / "out"
+        with subprocess.Popen([program(), "evaluate", "flow", *map(str, command), "--out", out], cwd=ROOT,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            while process.poll() is None and not list(out.glob("runs/flow_sequential*")):
+                time.sleep(0.01)
+            process.kill()
+        finished = len(list(out.glob("runs/*.json")))
+        self.assertGreaterEqual(finished, 7, "three references of two seeds, and a run")
+        result = self.evaluate(*command, "--out", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"{finished} results came from {out}/runs", result.stderr)
+        runs = json.loads((out / "evaluation.json").read_text())["runs"]
+        self.assertEqual([(one["schedule"], one["seed"]) for one in runs],
+                         [("sequential", 0), ("sequential", 1), ("partime", 0), ("partime", 1)])
+        self.assertEqual(runs[2]["cuts"], runs[3]["cuts"])
+        whole = self.folder / "whole"
+        alone = ["generated", *TINY, "--pairs", 40, "--seeds", 2, "--no-plots", "--out", whole]
+        self.assertEqual(self.evaluate(*alone).returncode, 0)
+        self.assertEqual(json.loads((whole / "evaluation.json").read_text())["runs"], runs[:2])
+        again = self.evaluate(*command, "--out", out)
+        self.assertEqual(again.stdout, result.stdout)
+        self.assertIn("10 results came", again.stderr)
+        other = self.evaluate(*command, "--learning-rate", 1e-3, "--out", out)
+        self.assertIn("6 results came", other.stderr, "the references alone")
+
     def test_interrupted_it_ends_in_good_order(self):
         for arguments in (("generated",), (ROOT / ".deps/video/vtest.avi",)):
             command = [program(), "evaluate", "flow", *map(str, arguments), "--size", "64x64",
@@ -282,6 +311,7 @@ class EvaluateTest(unittest.TestCase):
                 output, errors = process.communicate(timeout=PATIENCE_S)
             self.assertEqual(code, 1, errors)
             self.assertIn("asked to end", errors)
+            self.assertIn(f"continues with what is finished, in {self.folder}/out/runs", errors)
             self.assertEqual(output, "")
             self.assertFalse((self.folder / "out" / "evaluation.json").exists())
 

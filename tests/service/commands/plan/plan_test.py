@@ -10,7 +10,7 @@ from millrace_testing.millrace_process import config, run, test_stream
 
 SCHEDULES = (
     "sequential", "one_f_one_b_star", "one_f_one_b_one_w", "partime", "recompute", "stale", "hybrid", "local",
-    "pipedream", "pipedream_2bw", "gpipe", "timeprest", "k_periodic", "interleaved")
+    "pipedream", "pipedream_2bw", "gpipe", "timeprest", "k_periodic", "interleaved", "delayed")
 
 # Four equal stages, forward 1, backward 2: schedule, options, period, delay, slots, mismatch, staleness.
 TABLE = [
