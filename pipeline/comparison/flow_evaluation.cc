@@ -4,6 +4,7 @@
 #include <atomic>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <span>
 #include <thread>
 #include <utility>
@@ -140,6 +141,16 @@ double ScoreReference(const ClipSource& source, const ClipPair& pair, ReferenceF
   return loss;
 }
 
+// Whether two runs of a network have the same cuts, and behind a camera the same costs.
+bool AreComparable(const FlowEvaluation::Run& a, const FlowEvaluation::Run& b) {
+  const auto by_values = [](const StageCost& x, const StageCost& y) {
+    return x.forward == y.forward && x.backward == y.backward && x.update == y.update &&
+           x.copy == y.copy && x.weight_gradient == y.weight_gradient;
+  };
+  return a.cuts == b.cuts &&
+         (b.name.camera_rate == 0 || std::ranges::equal(a.costs, b.costs, by_values));
+}
+
 class FlowEvaluating {
  public:
   explicit FlowEvaluating(const FlowEvaluationOptions& options)
@@ -183,10 +194,21 @@ class FlowEvaluating {
         }
       }
     }
-    if (!runs_.empty()) return absl::OkStatus();
+    if (!runs_.empty()) return CheckDistinct();
     return absl::InvalidArgumentError(
         "nothing to run: the schedule local needs the network levels, whose levels learn from "
         "losses of their own");
+  }
+
+  [[nodiscard]] absl::Status CheckDistinct() const {
+    std::set<std::pair<std::string, std::uint64_t>> names;
+    for (const PlannedRun& run : runs_) {
+      if (names.emplace(run.name.Text(), run.name.seed).second) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the run ", run.name.Text(),
+          " is there twice: name each network, schedule, number of stages and camera rate once"));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status PlanOne(const std::string& network, const std::string& schedule, int stages) {
@@ -198,11 +220,14 @@ class FlowEvaluating {
               optimizer, runs);
     }
     const auto is_kept = [](const PlannedRun& run) { return run.kept.has_value(); };
+    const auto first = std::ranges::find_if(runs, is_kept);
+    for (auto run = first; run != runs.end(); ++run) {
+      if (run->kept && !AreComparable(*first->kept, *run->kept)) run->kept.reset();
+    }
     if (!std::ranges::all_of(runs, is_kept)) {
-      const auto kept = std::ranges::find_if(runs, is_kept);
       MILLRACE_ASSIGN_OR_RETURN(
           const auto planned,
-          PlanNetwork(network, schedule, stages, kept == runs.end() ? nullptr : &*kept->kept));
+          PlanNetwork(network, schedule, stages, first == runs.end() ? nullptr : &*first->kept));
       for (PlannedRun& run : runs) run.network = planned;
     }
     std::ranges::move(runs, std::back_inserter(runs_));

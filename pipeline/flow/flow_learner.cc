@@ -227,6 +227,7 @@ class FlowLearner final : public Learner {
                 [this] { return run_->network().updates().back(); }),
             .local_loss = std::make_unique<FlowLevelLoss>(task_, *decisions_, *recovery_),
             .optimizer = options_.optimizer,
+            .stage_rates = options_.stage_rates,
             .seed = options_.seed,
             .captures = options_.captures,
             .on_update = [this](const Step& u) { recovery_->OnUpdate(u); }};

@@ -219,6 +219,7 @@ StagedNetwork::Options StagedLabelLearner::NetworkOptions(Cuts cuts, const Plan&
                                  .loss = std::move(loss),
                                  .local_loss = std::make_unique<LabelWindowLoss>(task_, *labels_),
                                  .optimizer = options_.optimizer,
+                                 .stage_rates = options_.stage_rates,
                                  .seed = options_.seed};
   if (copies_ != nullptr || recovery_ != nullptr) {
     network.on_update = [this](const Step& update) {

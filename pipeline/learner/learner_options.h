@@ -38,6 +38,9 @@ struct LearnerOptions {
   /// random weights, or the weights in the network's file.
   std::string weights = {};
   OptimizerOptions optimizer = {};
+  /// A factor on the learning rate for each stage. Empty: 1. REQUIRES: as many as stages, and not
+  /// "auto".
+  std::vector<double> stage_rates = {};
   /// Copies the weights every n samples, for roll-backs. At least 1.
   int copy_every = 100;
   CheckpointOptions checkpoints = {};

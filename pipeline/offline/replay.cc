@@ -72,7 +72,7 @@ class Replaying {
                                                const LossValue& value) { Record(output, value); }),
                          .local_loss = std::make_unique<FunctionLoss>(objective),
                          .optimizer = options_.optimizer,
-                         .learning_rates = {},
+                         .stage_rates = {},
                          .seed = options_.seed},
              .phases = phases,
              .threads_per_stage = options_.threads_per_stage,

@@ -11,6 +11,7 @@
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/_foreach_zero.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -26,7 +27,8 @@ namespace {
 // the learning rate times the sum of gradients. That sum is at most 2^24 gradients, where adding no
 // longer changes a float32. RMSprop's quotient, whose squares are summed to clip it, is at most 10.
 // Adam's means are means of gradients, and stay below them after bias correction. AdamW's decay
-// multiplies a weight by at most 2^20. Values are float32 or wider.
+// multiplies a weight by at most 2^20. NAdamW's step is at most twice a gradient over eps. Values
+// are float32 or wider.
 constexpr int kMaxExponent = 60;
 
 // Fused kernels walk through memory in order, so gradients and states must have their parameter's
@@ -79,6 +81,15 @@ std::vector<at::Tensor> Optimizer::Zeros() const {
   zeros.reserve(values_.size());
   for (const at::Tensor& value : values_) zeros.push_back(at::zeros_like(value));
   return zeros;
+}
+
+std::vector<at::Tensor> Optimizer::Scalars(double value) const {
+  std::vector<at::Tensor> scalars;
+  scalars.reserve(values_.size());
+  for (const at::Tensor& parameter : values_) {
+    scalars.push_back(at::full({}, value, parameter.options().dtype(at::kDouble)));
+  }
+  return scalars;
 }
 
 void Optimizer::Gather() {

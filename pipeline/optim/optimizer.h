@@ -107,6 +107,8 @@ class Optimizer {
   [[nodiscard]] int delay() const { return delay_; }
   /// One tensor of zeros for each parameter.
   [[nodiscard]] std::vector<at::Tensor> Zeros() const;
+  /// One scalar for each parameter, float64 on its device.
+  [[nodiscard]] std::vector<at::Tensor> Scalars(double value) const;
 
  private:
   /// Changes the values in place. May overwrite the gradients. Autograd is off.

@@ -25,7 +25,7 @@ std::vector<Stage> CutIntoStages(const LayerChain& chain, const Cuts& cuts) {
 NetworkStore::NetworkStore(Options options)
     : chain_(options.chain),
       optimizer_(options.optimizer),
-      learning_rates_(std::move(options.learning_rates)),
+      stage_rates_(std::move(options.stage_rates)),
       devices_(std::move(options.devices)) {
   const MutexLock lock(mu_);
   MakeStages(options.cuts);
@@ -45,7 +45,7 @@ void NetworkStore::MakeStages(const Cuts& cuts) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     parameter_locks_.push_back(std::make_unique<StageParameterLock>());
   }
-  MILLRACE_CHECK(learning_rates_.empty() || learning_rates_.size() == stages_.size());
+  MILLRACE_CHECK(stage_rates_.empty() || stage_rates_.size() == stages_.size());
   MILLRACE_CHECK(CheckDeviceCount(devices_.size(), stage_count()).ok());
   optimizers_.clear();
   for (std::size_t i = 0; i < stages_.size(); ++i) {
@@ -53,7 +53,7 @@ void NetworkStore::MakeStages(const Cuts& cuts) {
       MoveTo(DeviceOf(static_cast<int>(i) + 1), *chain_.layers[layer]);
     }
     OptimizerOptions own = optimizer_;
-    if (!learning_rates_.empty()) own.learning_rate = learning_rates_[i];
+    if (!stage_rates_.empty()) own.learning_rate *= stage_rates_[i];
     optimizers_.push_back(MakeOptimizer(own, stages_[i].parameters()));
   }
   AwaitDevices();
@@ -95,7 +95,7 @@ void NetworkStore::SetOptimizerStates(std::span<const OptimizerState> of_layers)
 }
 
 void NetworkStore::Cut(const Cuts& cuts) {
-  MILLRACE_CHECK(learning_rates_.empty());
+  MILLRACE_CHECK(stage_rates_.empty());
   const MutexLock cut_lock(cut_mu_);
   const MutexLock lock(mu_);
   std::vector<OptimizerState> of_layers;

@@ -37,8 +37,8 @@ class NetworkStore {
     /// The device of each stage, or one for all.
     std::vector<at::Device> devices = {at::kCPU};
     OptimizerOptions optimizer = {};
-    /// Learning rates of stages 1 to D. Empty: the rate of `optimizer` for all stages.
-    std::vector<double> learning_rates = {};
+    /// Factors on the learning rate of stages 1 to D. Empty: 1.
+    std::vector<double> stage_rates = {};
   };
 
   explicit NetworkStore(Options options);
@@ -111,7 +111,7 @@ class NetworkStore {
   // Constant after construction.
   const LayerChain& chain_;
   const OptimizerOptions optimizer_;
-  const std::vector<double> learning_rates_;
+  const std::vector<double> stage_rates_;
   const std::vector<at::Device> devices_;
 
   mutable std::atomic<std::int64_t> gradients_not_finite_ = 0;

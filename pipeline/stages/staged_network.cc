@@ -38,7 +38,7 @@ StagedNetwork::StagedNetwork(Options options)
               .cuts = std::move(options.cuts),
               .devices = std::move(options.devices),
               .optimizer = options.optimizer,
-              .learning_rates = std::move(options.learning_rates)}) {
+              .stage_rates = std::move(options.stage_rates)}) {
   MILLRACE_CHECK(loss_ != nullptr);
   Begin(std::move(options.plan), options.first_sample);
 }

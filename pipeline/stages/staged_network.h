@@ -54,8 +54,8 @@ class StagedNetwork {
     /// For the output of a stage before the last, if the plan gives it its own loss.
     std::unique_ptr<Loss> local_loss = nullptr;
     OptimizerOptions optimizer = {};
-    /// Learning rates of stages 1 to D. Empty: the rate of `optimizer` for all stages.
-    std::vector<double> learning_rates = {};
+    /// Factors on the learning rate of stages 1 to D. Empty: 1.
+    std::vector<double> stage_rates = {};
     /// Together with the layer's number and the sample's, determines all random numbers of layers
     /// on the CPU.
     std::uint64_t seed = 0;

@@ -48,6 +48,7 @@ class TypeSchema {
     return schema;
   }
   Json operator()(const WholesType& type) const { return List(type.count, (*this)(type.entry)); }
+  Json operator()(const RealsType& type) const { return List(type.count, (*this)(type.entry)); }
   Json operator()(const SectionType& type) const {
     Json schema = SchemaOf(type.keys(), target_);
     if (type.may_be_empty) schema["type"] = {"object", "null"};

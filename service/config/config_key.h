@@ -71,6 +71,11 @@ struct WholesType {
   CountRange count;
   WholeType entry;
 };
+/// A list of numbers.
+struct RealsType {
+  CountRange count;
+  RealType entry;
+};
 /// A mapping with keys of its own. It may be empty if all keys may be commented out.
 struct SectionType {
   ConfigKeys (*keys)();
@@ -83,8 +88,9 @@ struct SectionsType {
 };
 
 /// The values that a key accepts.
-using ConfigType = std::variant<TextType, PathType, FlagType, WholeType, RealType, ChoiceType,
-                                TextsType, DistinctType, WholesType, SectionType, SectionsType>;
+using ConfigType =
+    std::variant<TextType, PathType, FlagType, WholeType, RealType, ChoiceType, TextsType,
+                 DistinctType, WholesType, RealsType, SectionType, SectionsType>;
 
 // ----------------------------------------------------------------------------------- The place --
 

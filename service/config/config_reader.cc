@@ -112,14 +112,8 @@ class ValueReader {
     return names;
   }
 
-  std::optional<ConfigJson> operator()(const WholesType& type) const {
-    ConfigJson values = ConfigJson::array();
-    if (!IsList(type.count)) return std::nullopt;
-    for (const ConfigValue& entry : at_.Entries()) {
-      if (auto value = ValueReader(entry)(type.entry)) values.push_back(*std::move(value));
-    }
-    return values.size() == at_.node().size() ? std::optional(values) : std::nullopt;
-  }
+  std::optional<ConfigJson> operator()(const WholesType& type) const { return List(type); }
+  std::optional<ConfigJson> operator()(const RealsType& type) const { return List(type); }
 
   std::optional<ConfigJson> operator()(const SectionType& /*type*/) const { return std::nullopt; }
 
@@ -137,6 +131,16 @@ class ValueReader {
     const std::string found = node.IsMap() ? "a mapping" : node.IsSequence() ? "a list" : "empty";
     at_.Wrong(absl::StrCat("is ", found, "; it must be ", allowed));
     return std::nullopt;
+  }
+
+  template <typename Type>
+  [[nodiscard]] std::optional<ConfigJson> List(const Type& type) const {
+    ConfigJson values = ConfigJson::array();
+    if (!IsList(type.count)) return std::nullopt;
+    for (const ConfigValue& entry : at_.Entries()) {
+      if (auto value = ValueReader(entry)(type.entry)) values.push_back(*std::move(value));
+    }
+    return values.size() == at_.node().size() ? std::optional(values) : std::nullopt;
   }
 
   std::nullopt_t Refused(const std::string& text, const std::string& allowed) const {

@@ -61,7 +61,8 @@ constexpr ConfigKey kScheduleKeys[] = {
     {"stages", WholeType{1, kMaxStages},
      Member([](auto& t) -> auto& { return t.stream->learner.stages; }),
      "1 to 8, fewer than the network has layers. Each stage has its own thread, unless placement "
-     "or separate_backwards is given. Left out: 2. With the kind auto: at most one for each core, "
+     "or separate_backwards is given or the kind is delayed. Left out: 2. With the kind auto: at "
+     "most one for each core, "
      "and never more than 4."},
     {"cuts", WholesType{{0, kMaxStages - 1}, {1, 1000}},
      Member([](auto& t) -> auto& { return t.stream->learner.cuts; }),
@@ -111,20 +112,35 @@ constexpr ConfigKey kScheduleKeys[] = {
      Member([](auto& t) -> auto& { return t.stream->learner.request.device_of; }),
      "interleaved only: the thread of each stage, counted from 0. Left out: in turn, half as many "
      "threads as stages."},
+    {"stage_rates", RealsType{{0, kMaxStages}, {0, 1000}},
+     Member([](auto& t) -> auto& { return t.stream->learner.stage_rates; }),
+     "A factor on model.learning_rate for each stage. Left out: 1. Not with auto, which chooses "
+     "the "
+     "stages."},
     {"threads_per_stage", WholeType{1, 256},
      Member([](auto& t) -> auto& { return t.stream->learner.threads_per_stage; }),
      "Threads inside one operation of a stage."},
 };
 
+struct EntryCounts {
+  int entries = 0;
+  int needed = 0;
+};
+
+void CheckEntries(const ConfigValue& stream, std::string_view key, const EntryCounts& counts,
+                  const pipeline::LearnerOptions& learner) {
+  if (counts.entries == counts.needed) return;
+  stream.WrongAt(
+      "schedule", key,
+      absl::StrCat("has ", counts.entries, counts.entries == 1 ? " entry; " : " entries; ",
+                   Plural(learner.stages, "stage"), learner.stages == 1 ? " needs " : " need ",
+                   counts.needed));
+}
+
 void CheckCuts(const ConfigValue& stream, const pipeline::LearnerOptions& learner) {
   const auto cuts = static_cast<int>(learner.cuts.size());
   if (cuts == 0) return;
-  if (cuts != learner.stages - 1) {
-    stream.WrongAt("schedule", "cuts",
-                   absl::StrCat("has ", cuts, cuts == 1 ? " entry; " : " entries; ",
-                                Plural(learner.stages, "stage"),
-                                learner.stages == 1 ? " needs " : " need ", learner.stages - 1));
-  }
+  CheckEntries(stream, "cuts", {.entries = cuts, .needed = learner.stages - 1}, learner);
   if (std::ranges::adjacent_find(learner.cuts, std::greater_equal<>()) != learner.cuts.end()) {
     stream.WrongAt("schedule", "cuts", "must rise from entry to entry");
   }
@@ -161,17 +177,24 @@ void CheckKeysOfKinds(const ConfigValue& stream, const pipeline::LearnerOptions&
   }
 }
 
+void CheckStageRates(const ConfigValue& stream, const pipeline::LearnerOptions& learner) {
+  const auto rates = static_cast<int>(learner.stage_rates.size());
+  if (rates == 0) return;
+  if (learner.schedule == "auto") {
+    stream.WrongAt("schedule", "stage_rates",
+                   "cannot be given with the kind auto, which chooses the stages: set kind and "
+                   "stages");
+  } else {
+    CheckEntries(stream, "stage_rates", {.entries = rates, .needed = learner.stages}, learner);
+  }
+}
+
 // Every stage needs a thread, and the threads are numbered without a gap.
 void CheckPlacement(const ConfigValue& stream, const pipeline::LearnerOptions& learner) {
   const std::vector<int>& placement = learner.request.device_of;
   if (placement.empty()) return;
-  if (static_cast<int>(placement.size()) != learner.stages) {
-    stream.WrongAt(
-        "schedule", "placement",
-        absl::StrCat("has ", placement.size(), placement.size() == 1 ? " entry; " : " entries; ",
-                     Plural(learner.stages, "stage"), learner.stages == 1 ? " needs " : " need ",
-                     learner.stages));
-  }
+  CheckEntries(stream, "placement",
+               {.entries = static_cast<int>(placement.size()), .needed = learner.stages}, learner);
   const int last = *std::ranges::max_element(placement);
   for (int thread = 0; thread < last; ++thread) {
     if (std::ranges::find(placement, thread) != placement.end()) continue;
@@ -190,6 +213,7 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
   const pipeline::LearnerOptions& learner = config.learner;
   CheckCuts(stream, learner);
   CheckPlacement(stream, learner);
+  CheckStageRates(stream, learner);
   CheckKeysOfKinds(stream, learner);
   const int samples = learner.request.samples;
   if (learner.schedule == "pipedream_2bw" && samples > 0 && samples < learner.stages) {

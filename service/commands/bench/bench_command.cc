@@ -144,7 +144,9 @@ void AddBench(CLI::App& app, BenchArguments& arguments) {
                    "The number format on a GPU: float32, or bfloat16 by autocast")
       ->check(OneOf({pipeline::kPrecisionNames.begin(), pipeline::kPrecisionNames.end()}))
       ->capture_default_str();
-  bench->add_option("--optimizer", arguments.optimizer, "sgd, rmsprop, adam, adamw or nadamw")
+  bench
+      ->add_option("--optimizer", arguments.optimizer,
+                   absl::StrJoin(pipeline::OptimizerNames(), ", "))
       ->capture_default_str();
   bench->add_option("--json", arguments.json, "Also write all results to this file");
   bench->footer(kFooter);

@@ -52,7 +52,7 @@ are the same for all seeds. A seed draws the random weights. One file of --weigh
 seeds; with one file for each seed, each has its own start.
 
 With --camera-rates the camera does not wait: a slow learner drops frames. Time is simulated,
-stage by stage, as if each stage had its own device. --step-ms is the cost of one sample on one
+stage by stage, as if each stage had its own device (delayed: all have one). --step-ms is the cost of one sample on one
 device. The layers' shares of it are measured.
 
 --task next_frame predicts each picture from the previous two. Each prediction is scored before the
@@ -63,7 +63,8 @@ The pictures of a folder are ordered by name: 0009.png before 0010.png, but 10.p
 --out FOLDER gets evaluation.json (every figure, by window), tables.txt, and plots as .svg, each
 beside its .gp for gnuplot. Its folder `runs` has a file for each finished run. The same command
 continues an evaluation that was interrupted. With further schedules, optimizers or seeds, only the
-new runs are made. A changed program, input or option repeats the runs that it concerns.
+new runs are made. A changed program, input or option repeats the runs that it concerns. So do
+--pairs-list, and inputs that are no file and no folder.
 
 Examples
   millrace evaluate flow generated --seeds 5 --out cold
@@ -309,7 +310,10 @@ absl::Status PrepareFolder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return absl::UnavailableError(absl::StrCat(folder, ": ", error.message()));
-  return CheckWritable(absl::StrCat(folder, "/evaluation.json"));
+  MILLRACE_RETURN_IF_ERROR(CheckWritable(absl::StrCat(folder, "/evaluation.json")));
+  const std::string runs = folder + "/runs";
+  if (!fs::exists(runs, error)) return absl::OkStatus();
+  return CheckWritable(absl::StrCat(runs, "/run.json"));
 }
 
 absl::Status CheckPseudoTruth(const EvaluateFlowArguments& arguments) {

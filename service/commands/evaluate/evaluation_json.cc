@@ -51,7 +51,8 @@ json StalenessJson(const pipeline::FlowRunResult& result) {
 // Makes the JSON of one evaluation's parts.
 class Writer {
  public:
-  explicit Writer(const FlowEvaluation& evaluation) : evaluation_(evaluation) {}
+  Writer(const pipeline::FlowEvaluationOptions& options, const FlowEvaluation& evaluation)
+      : options_(options), evaluation_(evaluation) {}
 
   json ScoresJson(const pipeline::StreamScores& scores) const {
     json figures = {{"pairs", scores.loss.predictions}};
@@ -106,7 +107,7 @@ class Writer {
     described["optimizer"] = OptimizerJson(run.optimizer);
     if (run.name.camera_rate > 0) {
       described["camera_rate"] = run.name.camera_rate;
-      described["step_ms"] = pipeline::TotalOf(run.costs);
+      described["step_ms"] = options_.step_ms > 0 ? options_.step_ms : pipeline::TotalOf(run.costs);
     }
     if (run.switch_at) described["switch_at"] = *run.switch_at;
     if (result.streaming) described["streaming"] = StreamJson(*result.streaming);
@@ -114,6 +115,7 @@ class Writer {
   }
 
  private:
+  const pipeline::FlowEvaluationOptions& options_;
   const FlowEvaluation& evaluation_;
 };
 
@@ -128,7 +130,7 @@ json TruthOf(const FlowEvaluation& evaluation) {
 
 json EvaluationOf(const pipeline::FlowEvaluationOptions& options, const FlowEvaluation& evaluation,
                   const std::string& command) {
-  const Writer writer(evaluation);
+  const Writer writer(options, evaluation);
   json clips = json::array();
   for (std::size_t i = 0; i < options.clips.size(); ++i) {
     const pipeline::ClipSource& clip = options.clips[i];

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -13,6 +16,7 @@
 #include "base/atomic_file.h"
 #include "base/regular_file.h"
 #include "pipeline/checkpoint/checksum.h"
+#include "pipeline/learner/flow_network_names.h"
 
 namespace nlohmann {
 
@@ -84,40 +88,59 @@ using nlohmann::json;
 using pipeline::FlowEvaluation;
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kMaxResultBytes = std::uint64_t{1} << 30;
+
 std::string TextOf(const json& value) {
   // File names may be invalid UTF-8.
   return value.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
 }
 
-// Empty if the file cannot be read. The evaluation then fails where it needs the file.
-std::string ChecksumOfFile(const std::string& path) {
-  const absl::StatusOr<std::string> content = ReadFile(path);
-  return content.ok() ? pipeline::Checksum(*content) : "";
+// null if the file cannot be read.
+json ChecksumOfFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string part(std::size_t{1} << 20, '\0');
+  std::string checksum;
+  while (file) {
+    file.read(part.data(), static_cast<std::streamsize>(part.size()));
+    const std::string_view read(part.data(), static_cast<std::size_t>(file.gcount()));
+    checksum = pipeline::Checksum(absl::StrCat(checksum, pipeline::Checksum(read)));
+  }
+  return file.eof() ? json(checksum) : json();
 }
 
-json StampOfEntry(const fs::path& path) {
+json StampOfFile(const fs::path& path) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
   const auto changed = fs::last_write_time(path, error).time_since_epoch().count();
   return {path.string(), size, changed};
 }
 
-// Changes when the file, or a file of the folder, gets another size or time.
+// Changes when the file, or a file of the folder, gets another size or time. null if it is neither.
 json StampOf(const std::string& path) {
   std::error_code error;
-  if (!fs::is_directory(path, error)) return StampOfEntry(path);
+  if (fs::is_regular_file(path, error)) return StampOfFile(path);
+  if (!fs::is_directory(path, error)) return {};
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(path, error)) {
-    files.push_back(TextOf(StampOfEntry(entry.path())));
+    if (entry.is_regular_file(error)) files.push_back(TextOf(StampOfFile(entry.path())));
   }
   std::ranges::sort(files);
   return {path, files.size(), pipeline::Checksum(TextOf(files))};
 }
 
-json StampsOf(const std::vector<std::string>& paths) {
+// Of inputs as the command line names them.
+json StampsOf(const std::vector<std::string>& inputs) {
   json stamps = json::array();
-  for (const std::string& path : paths) stamps.push_back(StampOf(path));
+  for (const std::string& input : inputs) {
+    const bool is_file = !input.empty() && input != "generated";
+    stamps.push_back(is_file ? StampOf(input) : json(input));
+  }
   return stamps;
+}
+
+bool IsKnown(const json& stamp) {
+  if (!stamp.is_array()) return !stamp.is_null();
+  return std::ranges::none_of(stamp, [](const json& entry) { return entry.is_null(); });
 }
 
 json CommonKey(const EvaluateFlowArguments& arguments) {
@@ -140,6 +163,8 @@ FlowRunsFolder::FlowRunsFolder(std::string folder, const EvaluateFlowArguments& 
     : folder_(std::move(folder)), options_(arguments.options), common_(CommonKey(arguments)) {
   for (const std::string& path : options_.weights) weights_.push_back(ChecksumOfFile(path));
   json others = StampsOf(arguments.others);
+  is_known_ = IsKnown(common_["program"]) && IsKnown(common_["inputs"]) && IsKnown(others) &&
+              IsKnown(json(weights_));
   for (const pipeline::ClipSource& clip : options_.others) others.push_back(clip.name);
   common_["runs"] = {{"frozen", options_.frozen},
                      {"others", options_.frozen ? std::move(others) : json()},
@@ -162,7 +187,7 @@ json FlowRunsFolder::KeyOf(const std::string& name, std::size_t clip) const {
 json FlowRunsFolder::KeyOf(const pipeline::FlowRunName& name) const {
   json key = common_;
   key["name"] = name;
-  key["network"] = StampOf(name.network);
+  if (pipeline::IsNetworkFile(name.network)) key["network"] = ChecksumOfFile(name.network);
   key["smoothness"] = options_.SmoothnessOf(name.network);
   key["optimizer"] = options_.learner.optimizer;
   for (const auto& named : options_.optimizers) {
@@ -186,7 +211,8 @@ std::string FlowRunsFolder::PathOf(const std::string& title, const json& key) co
 
 template <typename Result>
 std::optional<Result> FlowRunsFolder::Find(const std::string& title, const json& key) const {
-  const absl::StatusOr<std::string> content = ReadFile(PathOf(title, key));
+  if (!is_known_) return std::nullopt;
+  const absl::StatusOr<std::string> content = ReadFile(PathOf(title, key), kMaxResultBytes);
   if (!content.ok()) return std::nullopt;
   try {
     const json file = json::parse(*content);
@@ -201,6 +227,7 @@ std::optional<Result> FlowRunsFolder::Find(const std::string& title, const json&
 
 absl::Status FlowRunsFolder::Write(const std::string& title, const json& key,
                                    const json& result) const {
+  if (!is_known_) return absl::OkStatus();
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) return absl::UnavailableError(absl::StrCat(folder_, ": ", error.message()));

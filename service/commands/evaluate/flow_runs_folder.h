@@ -16,7 +16,8 @@ namespace millrace::service {
 
 /// A file for each run and reference. Its name has a checksum of everything that the result depends
 /// on: the program, the options and the input. So a result of another program or input is not
-/// found. A file that cannot be read is not found either, and is replaced. Thread-safe.
+/// found. A file that cannot be read is not found either, and is replaced. Of inputs that are no
+/// file and no folder, such as URIs and patterns, it keeps nothing. Thread-safe.
 class FlowRunsFolder final : public pipeline::FlowResultStore {
  public:
   /// Makes `folder` when it keeps the first result. `arguments` must be prepared, and outlive this
@@ -45,8 +46,9 @@ class FlowRunsFolder final : public pipeline::FlowResultStore {
 
   const std::string folder_;
   const pipeline::FlowEvaluationOptions& options_;
-  nlohmann::json common_;             // The part of all keys.
-  std::vector<std::string> weights_;  // A checksum of each file.
+  nlohmann::json common_;                // The part of all keys.
+  std::vector<nlohmann::json> weights_;  // A checksum of each file.
+  bool is_known_ = false;                // Whether all inputs are files or folders that are there.
   mutable std::atomic<int> found_ = 0;
 };
 

@@ -25,6 +25,9 @@ bool Separates(const PlanRequest& request) {
   return stale && request.separate_backwards;
 }
 
+// All stages run on one device, and --devices says how many stages there are.
+bool HasOneDevice(const PlanRequest& request) { return request.schedule == "delayed"; }
+
 int DevicesFor(int stages, const PlanRequest& request) {
   return Separates(request) ? 2 * stages - 1 : stages;
 }
@@ -35,7 +38,8 @@ absl::StatusOr<PlanCut> CutByHand(int layers, const PlanRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(cut.cuts, pipeline::CutsInto(of_stages, layers));
   const int stages = static_cast<int>(of_stages.size());
   const int devices = DevicesFor(stages, request);
-  if (request.devices > 0 && request.devices != devices && !Interleaves(request)) {
+  if (request.devices > 0 && request.devices != devices && !Interleaves(request) &&
+      !HasOneDevice(request)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "schedule ", request.schedule, " runs ", Plural(stages, "stage"), " on ",
         Plural(devices, "device"), "; ask for ", "--devices ", devices, " or leave it out"));
@@ -60,7 +64,7 @@ absl::Status CheckPlacement(const PlanRequest& request, int stages) {
   if (placement.empty()) return absl::OkStatus();
   if (!Interleaves(request)) {
     return absl::InvalidArgumentError(
-        "--placement is for --schedule interleaved; others have a device for each stage");
+        "--placement is for --schedule interleaved; the others place their stages themselves");
   }
   const int last = *std::max_element(placement.begin(), placement.end());
   const int named =

@@ -214,6 +214,26 @@ TEST_F(FlowEvaluationTest, RunsThatAreLeftHaveTheCutsAndCostsOfFinishedOnes) {
   EXPECT_EQ(TotalOf(continued.runs[1].costs), 3);
 }
 
+TEST_F(FlowEvaluationTest, FinishedRunsOfOtherCutsAreRepeated) {
+  FlowEvaluationOptions options = Options();
+  options.schedules = {"partime"};
+  options.references = {};
+  MemoryStore store;
+  options.store = &store;
+  (void)Evaluated(options);
+  store.runs.at({"refine partime x2", 4}).cuts = {1};
+  store.kept = 0;
+  const FlowEvaluation continued = Evaluated(options);
+  EXPECT_EQ(store.kept, 1);
+  EXPECT_THAT(continued.runs[1].cuts, ElementsAre(5));
+}
+
+TEST_F(FlowEvaluationTest, TheSameRunTwiceIsRefused) {
+  FlowEvaluationOptions options = Options();
+  options.schedules = {"partime", "partime"};
+  ExpectRefused(options, "the run refine partime x2 is there twice");
+}
+
 TEST_F(FlowEvaluationTest, ASlowerCameraLosesFewer) {
   FlowEvaluationOptions options = Options();
   options.clips = {

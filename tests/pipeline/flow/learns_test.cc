@@ -57,6 +57,11 @@ TEST(LearnsTest, OneThatUpdatesInVainDoesNotLearn) {
   EXPECT_GE(LossLeft(run.Ratios()), kLearned);
 }
 
+TEST(LearnsTest, AStageWhoseRateIsZeroStands) {
+  EXPECT_THAT(OfTwoStages({.stage_rates = {0, 1}}).stages_that_stood, ElementsAre(1));
+  EXPECT_THAT(OfTwoStages({.stage_rates = {1, 0}}).stages_that_stood, ElementsAre(2));
+}
+
 // Of the time in which any device works, the share in which two or more do.
 double OverlappingShare(const std::vector<PastOperation>& operations) {
   std::vector<std::pair<nanoseconds, int>> changes;

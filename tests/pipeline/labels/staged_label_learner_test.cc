@@ -220,6 +220,28 @@ TEST(StagedLabelLearnerTest, BadOptionsGetOneLineThatSaysWhatToDo) {
                 "stage 1, which schedule local gives its own loss, makes [4, 8] of a window of 4");
 }
 
+TEST(StagedLabelLearnerTest, EachStageHasItsShareOfTheRate) {
+  const auto outputs_at = [](std::vector<double> rates) {
+    LabelOptions options = SmallOptions();
+    options.learner.stages = 2;
+    options.learner.stage_rates = std::move(rates);
+    Predictions predictions;
+    const auto learner = Make(options, predictions);
+    for (const Sample& sample : Samples(20)) {
+      EXPECT_TRUE(learner->AdmitSample(sample.values, sample.label).ok());
+    }
+    EXPECT_TRUE(learner->Drain().ok());
+    std::vector<float> outputs;
+    for (const ModelPrediction& made : predictions) outputs.push_back(made.outputs->at(0));
+    return outputs;
+  };
+  const std::vector<float> whole = outputs_at({});
+  EXPECT_EQ(outputs_at({1, 1}), whole);
+  EXPECT_NE(outputs_at({1, 0}), whole);
+  EXPECT_NE(outputs_at({0, 1}), whole);
+  EXPECT_NE(outputs_at({0, 1}), outputs_at({0, 0}));
+}
+
 TEST(StagedLabelLearnerTest, ConvolutionalNetworkLearnsFromPictures) {
   LabelOptions options = SmallOptions();
   options.task.network = "convolutional";

@@ -177,7 +177,7 @@ TEST_F(StagedNetworkTest, EachStageMayHaveALearningRateOfItsOwn) {
   const Plan plan = WithoutBounds(run.PhasesFor(chain).front().plan, 1);
   std::vector<at::Tensor> outputs;
   StagedNetwork::Options options = run.OptionsFor(chain, plan, outputs);
-  options.learning_rates = {0, 1e-3};
+  options.stage_rates = {0, 1};
   StagedNetwork network(std::move(options));
   network.Admit(0, SmallInputs(1)[0]);
   RunSerially(plan, 1, [&](const Step& step) { network.Run(step); });

@@ -53,7 +53,8 @@ TEST(LabelConfigTest, ReadsEveryKey) {
   const StreamConfig stream = Parsed(Stream(
       "model: {task: classification, network: convolutional, classes: [still, moving], window: 16, "
       "pictures: colour, layers: 6, width: 12, input: [20, 10], learning_rate: 0.5, seed: 7}, "
-      "schedule: {kind: k_periodic, stages: 3, cuts: [2, 4], samples: 5, threads_per_stage: 2}"));
+      "schedule: {kind: k_periodic, stages: 3, cuts: [2, 4], samples: 5, "
+      "stage_rates: [1, 0.5, 2], threads_per_stage: 2}"));
   const pipeline::LabelTaskOptions& labels = stream.labels;
   EXPECT_THAT(labels.classes, ElementsAre("still", "moving"));
   EXPECT_FALSE(labels.grey);
@@ -72,6 +73,7 @@ TEST(LabelConfigTest, ReadsEveryKey) {
   EXPECT_EQ(learner.stages, 3);
   EXPECT_THAT(learner.cuts, ElementsAre(2, 4));
   EXPECT_EQ(learner.request.samples, 5);
+  EXPECT_THAT(learner.stage_rates, ElementsAre(1, 0.5, 2));
   EXPECT_EQ(learner.threads_per_stage, 2);
 }
 

@@ -175,7 +175,8 @@ INSTANTIATE_TEST_SUITE_P(
          "dis_fast, "
          "dis_ultrafast, farneback"},
         {"OtherOptimizer", Stream("source: {uri: a.avi}, optimizer: {kind: lion, momentum: 0.9}"),
-         "c:3:53: 'kind' is 'lion'; it must be one of rmsprop, sgd, adam, adamw, nadamw"},
+         "c:3:53: 'kind' is 'lion'; it must be one of " +
+             absl::StrJoin(pipeline::OptimizerNames(), ", ")},
         {"MomentumOfAdam", Stream("source: {uri: a.avi}, optimizer: {kind: adam, momentum: 0.9}"),
          "c:3:69: 'momentum' is for the kind sgd only: leave it out, or set kind: sgd"},
         {"MomentumForAll",
@@ -225,6 +226,15 @@ INSTANTIATE_TEST_SUITE_P(
         {"PlacementWithAGap",
          Stream("source: {uri: a.avi}, schedule: {kind: interleaved, placement: [0, 2, 0]}"),
          "c:3:76: 'placement' names thread 2 but not thread 1; number the threads without a gap"},
+        {"StageRatesOfTooFew",
+         Stream("source: {uri: a.avi}, schedule: {kind: partime, stages: 2, stage_rates: [1]}"),
+         "c:3:85: 'stage_rates' has 1 entry; 2 stages need 2"},
+        {"NegativeStageRate",
+         Stream("source: {uri: a.avi}, schedule: {kind: partime, stages: 1, stage_rates: [-1]}"),
+         "c:3:86: entry 1 of 'stage_rates' is '-1'; it must be a number from 0 to 1000"},
+        {"StageRatesOfAuto", Stream("source: {uri: a.avi}, schedule: {stage_rates: [1, 1]}"),
+         "c:3:59: 'stage_rates' cannot be given with the kind auto, which chooses the stages: set "
+         "kind and stages"},
         {"SeparateBackwardsOfOtherKinds",
          Stream("source: {uri: a.avi}, schedule: {kind: partime, separate_backwards: true}"),
          "c:3:81: 'separate_backwards' is for the kinds stale, hybrid only"},

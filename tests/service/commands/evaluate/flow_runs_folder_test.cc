@@ -148,6 +148,13 @@ TEST_F(FlowRunsFolderTest, ARunOfAnotherOptionIsNotFound) {
       [](auto& a) { a.options.task.loss.occlusion = true; },
       [](auto& a) { a.options.references = {"none"}; },
       [](auto& a) { a.options.step_ms = 40; },
+      [](auto& a) { a.options.spread = 0.2; },
+      [](auto& a) { a.options.switch_at = 5; },
+      [](auto& a) { a.options.task.loss.kind = pipeline::FlowLossOptions::Kind::kCensus; },
+      [](auto& a) { a.options.clips[0].width = 128; },
+      [](auto& a) { a.others = {"generated"}; },
+      [](auto& a) { a.frames_per_second = 10; },
+      [](auto& a) { a.pseudo_truth = true; },
       [](auto& a) { a.options.clips[1].name = "generated 7"; },
   };
   for (const Change change : changes) {
@@ -178,6 +185,42 @@ TEST_F(FlowRunsFolderTest, ARunOfAnotherFileIsNotFound) {
   std::ofstream(weights) << "a";
   EXPECT_TRUE(Finds());
   std::ofstream(video) << "longer";
+  EXPECT_FALSE(Finds());
+}
+
+TEST_F(FlowRunsFolderTest, TheEndOfALargeFileCounts) {
+  const std::string weights = folder_.Write("weights", "a");
+  std::filesystem::resize_file(weights, std::uintmax_t{70} << 20);
+  arguments_.options.weights = {weights};
+  ASSERT_TRUE(FlowRunsFolder(Path(), arguments_).Keep(MadeRun()).ok());
+  EXPECT_TRUE(Finds());
+  std::ofstream(weights, std::ios::app) << "b";
+  EXPECT_FALSE(Finds());
+}
+
+TEST_F(FlowRunsFolderTest, PicturesAndTruthOfAFolderCount) {
+  for (std::string EvaluateFlowArguments::*const argument :
+       {&EvaluateFlowArguments::input, &EvaluateFlowArguments::truth,
+        &EvaluateFlowArguments::hidden}) {
+    const TemporaryFolder pictures;
+    (void)pictures.Write("1.png", "a");
+    arguments_.*argument = pictures.path();
+    FlowRunsFolder runs(pictures / "runs", arguments_);
+    ASSERT_TRUE(runs.Keep(MadeRun()).ok());
+    const auto finds = [&] {
+      return FlowRunsFolder(pictures / "runs", arguments_).FindRun(kName).has_value();
+    };
+    EXPECT_TRUE(finds()) << "the folder of runs does not count";
+    (void)pictures.Write("2.png", "a");
+    EXPECT_FALSE(finds());
+    arguments_.*argument = argument == &EvaluateFlowArguments::input ? "generated" : "";
+  }
+}
+
+TEST_F(FlowRunsFolderTest, OfAPatternNothingIsKept) {
+  arguments_.input = folder_ / "*.png";
+  EXPECT_TRUE(FlowRunsFolder(Path(), arguments_).Keep(MadeRun()).ok());
+  EXPECT_FALSE(std::filesystem::exists(Path()));
   EXPECT_FALSE(Finds());
 }
 
