@@ -267,8 +267,12 @@ class FlowEvaluating {
     }
     learner.cuts = chain.cuts;
     planned->plan = chain.phases.front().plan;
-    planned->costs = like != nullptr ? like->costs : std::move(chain.costs);
-    if (like == nullptr && options_.step_ms > 0) ScaleTo(options_.step_ms, planned->costs);
+    planned->costs = std::move(chain.costs);
+    if (like != nullptr) {
+      planned->costs = like->costs;
+    } else if (options_.step_ms > 0) {
+      ScaleTo(options_.step_ms, planned->costs);
+    }
     return planned;
   }
 

@@ -40,7 +40,7 @@ at::Tensor DeviceStep::Unless(double value, double otherwise) const {
 
 at::Tensor DeviceStep::RateUnless() const { return at::where(is_refused_, 0.0, rate_); }
 
-void DeviceStep::UndoIfRefused(at::Tensor tensor, const at::Tensor& before) const {
+void DeviceStep::UndoIfRefused(const at::Tensor& tensor, const at::Tensor& before) const {
   tensor.copy_(at::where(is_refused_, before, tensor));
 }
 

@@ -29,7 +29,7 @@ class DeviceStep {
   /// The learning rate, or 0 if the current step is refused.
   [[nodiscard]] at::Tensor RateUnless() const;
   /// Sets `tensor` to `before` if the current step is refused.
-  void UndoIfRefused(at::Tensor tensor, const at::Tensor& before) const;
+  void UndoIfRefused(const at::Tensor& tensor, const at::Tensor& before) const;
   /// Sets the gradients to zero if the current step is refused.
   void ClearRefused(const std::vector<at::Tensor>& gradients) const;
 

@@ -51,9 +51,9 @@ after it.
 are the same for all seeds. A seed draws the random weights. One file of --weights starts all
 seeds; with one file for each seed, each has its own start.
 
-With --camera-rates the camera does not wait: a slow learner drops frames. Time is simulated,
-stage by stage, as if each stage had its own device (delayed: all have one). --step-ms is the cost of one sample on one
-device. The layers' shares of it are measured.
+With --camera-rates the camera does not wait: a slow learner drops frames. Time is simulated, as if
+each stage had its own device. Under `delayed` all stages have one. --step-ms is the cost of one
+sample on one device. The layers' shares of it are measured.
 
 --task next_frame predicts each picture from the previous two. Each prediction is scored before the
 model learns from the picture, beside the guess that the newest picture stays.
