@@ -219,15 +219,15 @@ class FlowEvaluating {
       AddRuns({.network = network, .schedule = schedule, .stages = stages, .optimizer = name},
               optimizer, runs);
     }
-    const auto is_kept = [](const PlannedRun& run) { return run.kept.has_value(); };
-    const auto first = std::ranges::find_if(runs, is_kept);
-    for (auto run = first; run != runs.end(); ++run) {
-      if (run->kept && !AreComparable(*first->kept, *run->kept)) run->kept.reset();
+    const FlowEvaluation::Run* like = nullptr;
+    bool is_any_left = false;
+    for (PlannedRun& run : runs) {
+      if (run.kept && like == nullptr) like = &*run.kept;
+      if (run.kept && !AreComparable(*like, *run.kept)) run.kept.reset();
+      is_any_left = is_any_left || !run.kept;
     }
-    if (!std::ranges::all_of(runs, is_kept)) {
-      MILLRACE_ASSIGN_OR_RETURN(
-          const auto planned,
-          PlanNetwork(network, schedule, stages, first == runs.end() ? nullptr : &*first->kept));
+    if (is_any_left) {
+      MILLRACE_ASSIGN_OR_RETURN(const auto planned, PlanNetwork(network, schedule, stages, like));
       for (PlannedRun& run : runs) run.network = planned;
     }
     std::ranges::move(runs, std::back_inserter(runs_));

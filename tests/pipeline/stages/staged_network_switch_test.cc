@@ -173,7 +173,7 @@ TEST(NetworkRunTest, AGpuThatFailsInAPauseIsReportedAsSuch) {
   ASSERT_TRUE(run.ok()) << run.status();
   ASSERT_TRUE((*run)->Admit([] { return SmallInputs(1)[0]; }).ok());
   const absl::Status failed = (*run)->Pause([](StagedNetwork& /*network*/) {
-    throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 700, "CUDA error: no access");
+    throw c10::AcceleratorError({"Pause", __FILE__, __LINE__}, 700, "CUDA error: no access");
   });
   EXPECT_TRUE(absl::IsAborted(failed)) << failed;
   EXPECT_THAT(std::string(failed.message()), testing::HasSubstr("the GPU has failed"));
