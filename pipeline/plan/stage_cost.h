@@ -21,6 +21,8 @@ struct StageCost {
   /// A backward's time where the weight gradient comes later.
   [[nodiscard]] double input_gradient() const { return backward - weight_gradient; }
   [[nodiscard]] double total() const { return forward + backward + update; }
+
+  friend bool operator==(const StageCost&, const StageCost&) = default;
 };
 
 /// The cost of a sample on one device that runs all of these.
