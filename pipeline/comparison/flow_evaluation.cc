@@ -122,6 +122,23 @@ absl::Status CheckTask(const FlowEvaluationOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckRealTime(const FlowEvaluationOptions& options) {
+  if (!options.real_time) return absl::OkStatus();
+  if (options.camera_rates.empty()) {
+    return absl::InvalidArgumentError(
+        "real time is that of a camera that does not wait: name the camera's rates");
+  }
+  if (options.jobs > 1) {
+    return absl::InvalidArgumentError(
+        "in real time a run has the machine for itself: run one job at a time");
+  }
+  if (options.step_ms > 0) {
+    return absl::InvalidArgumentError(
+        "in real time a sample takes the time that it takes: leave out the cost of a step");
+  }
+  return absl::OkStatus();
+}
+
 FlowEvaluationOptions InThrees(FlowEvaluationOptions options) {
   for (std::vector<ClipSource>* const sources : {&options.clips, &options.others}) {
     for (ClipSource& source : *sources) source = WithPictureBefore(std::move(source));
@@ -155,9 +172,11 @@ class FlowEvaluating {
 
   absl::StatusOr<FlowEvaluation> Run() {
     MILLRACE_RETURN_IF_ERROR(CheckTask(options_));
+    MILLRACE_RETURN_IF_ERROR(CheckRealTime(options_));
     MILLRACE_RETURN_IF_ERROR(CheckWeights(options_));
     evaluation_.next_frame = options_.task.next_frame;
     evaluation_.pseudo_truth = options_.pseudo_truth;
+    evaluation_.real_time = options_.real_time;
     MILLRACE_RETURN_IF_ERROR(CheckReferences());
     MILLRACE_RETURN_IF_ERROR(Plan());
     PlanReferences();
@@ -254,11 +273,11 @@ class FlowEvaluating {
                                                                                 // the weights fit.
     }
     PlannedChain& chain = flow.network;
-    if (chain.phases.size() > 1 && !options_.camera_rates.empty()) {
+    if (chain.phases.size() > 1 && !options_.camera_rates.empty() && !options_.real_time) {
       return absl::InvalidArgumentError(
           absl::StrCat("the schedule ", schedule,
                        " changes on its way and cannot run behind a camera on paper; "
-                       "leave it out, or leave out the camera's rates"));
+                       "leave it out, leave out the camera's rates, or run in real time"));
     }
     learner.cuts = chain.cuts;
     planned->plan = chain.phases.front().plan;
@@ -350,11 +369,18 @@ class FlowEvaluating {
   }
 
   [[nodiscard]] absl::StatusOr<std::int64_t> PairsOf(const ClipSource& source) const {
+    constexpr std::int64_t kMaxBytes = 4'000'000'000;
     MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
+    std::int64_t bytes = 0;
     for (std::int64_t pairs = 0;; ++pairs) {
       if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
       MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
       if (!pair) return pairs;
+      bytes += options_.real_time ? PacedBytes(source, *pair) : 0;
+      if (bytes <= kMaxBytes) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("in real time all pairs are kept in memory, and more than ", pairs, " of ",
+                       source.name, " take over 4 GB: evaluate ", pairs, " pairs or fewer"));
     }
   }
 
@@ -458,7 +484,10 @@ class FlowEvaluating {
                        .reference_losses = ReferenceLosses(planned.clip),
                        .on_pair = [this] { progress_.PairDone(); },
                        .stop = options_.stop};
-    if (planned.name.camera_rate > 0) {
+    if (options_.real_time) {
+      run.paced_interval = std::chrono::round<nanoseconds>(
+          std::chrono::duration<double>(1 / planned.name.camera_rate));
+    } else if (planned.name.camera_rate > 0) {
       run.camera_interval = 1000 / planned.name.camera_rate;
       MILLRACE_ASSIGN_OR_RETURN(
           run.camera,

@@ -64,6 +64,8 @@ struct FlowEvaluation {
   bool next_frame = false;
   /// Whether the truth is pseudo-truth. Every figure against it must say so.
   bool pseudo_truth = false;
+  /// Whether the camera's clock was this machine's.
+  bool real_time = false;
   /// The number of pairs read from each clip.
   std::vector<std::int64_t> pairs;
   /// By name, then clip.
@@ -129,8 +131,12 @@ struct FlowEvaluationOptions {
   /// middle of the clip, so that it learns both ways in clips of any length.
   std::int64_t switch_at = 0;
   /// Frames per second of a camera that does not wait. The stages' times are simulated from
-  /// `step_ms`. Empty: every pair waits for its turn.
+  /// `step_ms`, except with `real_time`. Empty: every pair waits for its turn.
   std::vector<double> camera_rates = {};
+  /// The clock of that camera is this machine's. Stages take the time that they take here, on its
+  /// cores. So drops and values depend on the machine, and on its other work. REQUIRES: one job,
+  /// and no `step_ms`.
+  bool real_time = false;
   /// The cost of one sample on one device: forward, backward and update of the whole network. Its
   /// distribution over the layers is measured. 0: measured as well.
   double step_ms = 0;
@@ -156,9 +162,9 @@ struct FlowEvaluationOptions {
 /// Runs all combinations. All seeds and rates of a network share the cuts, also with runs of the
 /// store. The values depend on
 /// these and on a run's name. Behind a camera, and for interleaved, they also depend on
-/// measurements. They do not depend on timing, except after a roll-back. Fails with
-/// INVALID_ARGUMENT on invalid options, before any run. Later it fails with the first failure, or
-/// with CANCELLED after a stop request. REQUIRES: one clip, or one for each seed.
+/// measurements. They do not depend on timing, except in real time and after a roll-back. Fails
+/// with INVALID_ARGUMENT on invalid options, before any run. Later it fails with the first failure,
+/// or with CANCELLED after a stop request. REQUIRES: one clip, or one for each seed.
 [[nodiscard]] absl::StatusOr<FlowEvaluation> EvaluateFlow(const FlowEvaluationOptions& options);
 
 }  // namespace millrace::pipeline

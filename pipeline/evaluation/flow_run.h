@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "pipeline/evaluation/clip.h"
+#include "pipeline/evaluation/paced_camera.h"
 #include "pipeline/evaluation/scored_stream.h"
 #include "pipeline/learner/learner.h"
 #include "pipeline/planner/live_simulation.h"
@@ -44,6 +46,16 @@ struct FlowRunOptions {
   std::optional<std::vector<LiveSample>> camera = {};
   /// The time between two pairs of that camera, in the unit of its times.
   double camera_interval = 0;
+  /// A camera that does not wait, by a clock: pair n comes n intervals after pair 0. While the
+  /// learner has no room, a newer pair replaces the waiting one. The clip is read before the first
+  /// pair and scored after the last, so that only the learner needs the cores meanwhile.
+  /// Until then it keeps PacedBytes() of each pair. 0: no such camera. REQUIRES: 0 for the next
+  /// frame, and with `camera`.
+  nanoseconds paced_interval{0};
+  /// The clock of that camera. Outlives the run.
+  const Clock* clock = &MonotonicClock();
+  /// Waits for a time of `clock`. Empty: the thread sleeps.
+  PacedCamera::Sleep sleep = {};
   /// The length of a window and of a part of a clip, by the stream's own clock.
   std::chrono::nanoseconds window = std::chrono::seconds(60);
   std::vector<FrozenTest> frozen = {};
@@ -88,6 +100,9 @@ struct FlowRunResult {
   LearningFigures learning;
   std::vector<StageDescription> stages;
 };
+
+/// The memory that a run behind a paced camera takes for one pair of `clip`, in bytes.
+[[nodiscard]] std::int64_t PacedBytes(const ClipSource& clip, const ClipPair& pair);
 
 /// Runs on the calling thread and on those of the learner. Fails as the clip and the learner do.
 [[nodiscard]] absl::StatusOr<FlowRunResult> RunFlow(const FlowRunOptions& options);

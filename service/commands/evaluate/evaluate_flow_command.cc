@@ -53,7 +53,8 @@ seeds; with one file for each seed, each has its own start.
 
 With --camera-rates the camera does not wait: a slow learner drops frames. Time is simulated, as if
 each stage had its own device. Under `delayed` all stages have one. --step-ms is the cost of one
-sample on one device. The layers' shares of it are measured.
+sample on one device. The layers' shares of it are measured. With --real-time nothing is simulated:
+the stages share the cores of this machine, which should have no other work.
 
 --task next_frame predicts each picture from the previous two. Each prediction is scored before the
 model learns from the picture, beside the guess that the newest picture stays.
@@ -74,6 +75,8 @@ Examples
       --optimizers rmsprop,adam:3e-4,sgd:0.01 --momentum 0.9
   millrace evaluate flow generated --camera-rates 10,20,40 --step-ms 60 --stages 2,4 \
       --schedules sequential,one_f_one_b_star --seeds 5 --out camera
+  millrace evaluate flow street.mp4 --camera-rates 30,60 --real-time --stages 2 \
+      --schedules sequential,one_f_one_b_star --weights refine-start.safetensors
   millrace evaluate flow pictures/ --truth flow/ --size 1024x432
   millrace evaluate flow --pairs-list pairs.txt --weights refine-start.safetensors
   millrace evaluate flow street.mp4 --pseudo-truth --weights refine-start.safetensors \
@@ -145,6 +148,9 @@ void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
                   "Frames a second of a camera that does not wait. Left out: every pair waits")
       ->delimiter(',')
       ->check(Rate());
+  flow.add_flag("--real-time", options.real_time,
+                "With --camera-rates: the camera's clock is this machine's, and learners run as "
+                "fast as this machine lets them. Otherwise time is simulated");
   flow.add_option("--step-ms", options.step_ms,
                   "The simulated cost of a sample on one device. 0: as measured here")
       ->check(CLI::NonNegativeNumber)

@@ -107,7 +107,12 @@ class Writer {
     described["optimizer"] = OptimizerJson(run.optimizer);
     if (run.name.camera_rate > 0) {
       described["camera_rate"] = run.name.camera_rate;
-      described["step_ms"] = options_.step_ms > 0 ? options_.step_ms : pipeline::TotalOf(run.costs);
+      if (evaluation_.real_time) {
+        described["real_time"] = true;
+      } else {
+        described["step_ms"] =
+            options_.step_ms > 0 ? options_.step_ms : pipeline::TotalOf(run.costs);
+      }
     }
     if (run.switch_at) described["switch_at"] = *run.switch_at;
     if (result.streaming) described["streaming"] = StreamJson(*result.streaming);

@@ -313,8 +313,10 @@ std::string EvaluationTables(const pipeline::FlowEvaluation& evaluation) {
   const auto streaming = [](const FlowEvaluation::Run& run) {
     return run.result.streaming ? &run.result.streaming->whole : nullptr;
   };
-  text += table.Make("At every instant: each pair by the newest prediction that was there",
-                     RowsOf(groups, streaming));
+  text += table.Make(
+      absl::StrCat("At every instant", evaluation.real_time ? " of this machine's clock" : "",
+                   ": each pair by the newest prediction that was there"),
+      RowsOf(groups, streaming));
   text += FrozenTables(groups, evaluation);
   text += RetentionTable(groups);
   text += CosineTable(groups);

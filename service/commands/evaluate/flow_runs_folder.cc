@@ -171,6 +171,7 @@ FlowRunsFolder::FlowRunsFolder(std::string folder, const EvaluateFlowArguments& 
                      {"loss", options_.task.loss.kind},
                      {"occlusion", options_.task.loss.occlusion},
                      {"switch_at", options_.switch_at},
+                     {"real_time", options_.real_time},
                      {"step_ms", options_.step_ms},
                      {"spread", options_.spread},
                      {"gain", std::ranges::count(options_.references, "dis") > 0}};

@@ -264,6 +264,43 @@ TEST_F(FlowEvaluationTest, ASlowerCameraLosesFewer) {
   EXPECT_LT(dropped["partime"][1], dropped["sequential"][1]) << "two stages do more";
 }
 
+TEST_F(FlowEvaluationTest, InRealTimeACameraRunsByTheClockOfThisMachine) {
+  FlowEvaluationOptions options = Options();
+  options.real_time = true;
+  options.frozen = false;
+  options.schedules = {"sequential", "hybrid"};
+  options.learner.cuts.clear();
+  options.camera_rates = {0.5 * 1e6, 20};  // The first is beyond any machine.
+  const auto begin = std::chrono::steady_clock::now();
+  const FlowEvaluation evaluation = Evaluated(options);
+  EXPECT_TRUE(evaluation.real_time);
+  int paced = 0;
+  for (const FlowEvaluation::Run& run : evaluation.runs) {
+    ASSERT_TRUE(run.result.streaming.has_value());
+    EXPECT_EQ(run.result.streaming->whole.loss.predictions, run.result.pairs);
+    EXPECT_EQ(run.result.model.whole.loss.predictions, run.result.pairs - run.result.dropped);
+    if (run.name.camera_rate > 20) {
+      EXPECT_GT(run.result.dropped, 0);
+    } else {
+      ++paced;
+    }
+  }
+  const auto of_one = std::chrono::milliseconds(50) * (kPairs - 1);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, of_one * paced) << "nothing was simulated";
+}
+
+TEST_F(FlowEvaluationTest, WhatDoesNotGoWithRealTimeIsRefused) {
+  FlowEvaluationOptions options = Options();
+  options.real_time = true;
+  ExpectRefused(options, "name the camera's rates");
+  options.camera_rates = {10};
+  options.jobs = 2;
+  ExpectRefused(options, "one job at a time");
+  options.jobs = 1;
+  options.step_ms = 20;
+  ExpectRefused(options, "leave out the cost of a step");
+}
+
 TEST_F(FlowEvaluationTest, ProgressRisesToAllThatThereIs) {
   // References, runs, and what learns from the first window alone beside each run.
   constexpr std::int64_t kAll = 4 * kPairs + 4 * kPairs + 4 * 5;

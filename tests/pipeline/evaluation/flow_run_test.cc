@@ -34,6 +34,9 @@ struct Seen {
   std::vector<Admitted> admitted;
   std::atomic<int> predicted = 0;
   bool drained = false;
+  // Of a learner that is busy after each sample: how long, by which clock.
+  nanoseconds busy{0};
+  FakeClock clock;
 };
 
 // Predicts on its own thread, at any time, a flow that is the sample's number.
@@ -56,6 +59,12 @@ class SmallLearner final : public Learner {
   }
   absl::Status AwaitRoom() override {
     room_awaited_ = true;
+    if (seen_.busy == nanoseconds(0) || seen_.admitted.empty()) return absl::OkStatus();
+    const int admitted = static_cast<int>(seen_.admitted.size());
+    for (int made = seen_.predicted; made < admitted; made = seen_.predicted) {
+      seen_.predicted.wait(made);
+    }
+    seen_.clock.Advance(seen_.busy);
     return absl::OkStatus();
   }
   void LearnFromEvery(int n) override { learn_from_every_ = n; }
@@ -94,6 +103,7 @@ class SmallLearner final : public Learner {
       if (next->learn_from_every == 0) prediction.skipped = SkipReason::kRate;
       on_prediction_(std::move(prediction));
       ++seen_.predicted;
+      seen_.predicted.notify_all();
     }
   }
 
@@ -228,6 +238,79 @@ TEST_F(FlowRunTest, ACameraThatDropsAllPredictsNothingAndNothingMoves) {
   EXPECT_EQ(result.dropped, kPairs);
   EXPECT_EQ(result.model.whole.loss.predictions, 0);
   EXPECT_EQ(result.streaming->whole.loss.ratio(), 1);
+}
+
+// Of a learner that is busy for two and a half intervals after each pair.
+FlowRunOptions Paced(FlowRunOptions options, Seen& seen) {
+  options.paced_interval = milliseconds(40);
+  options.clock = &seen.clock;
+  options.sleep = [&seen](nanoseconds time) { seen.clock.Advance(time); };
+  seen.busy = milliseconds(100);
+  return options;
+}
+
+TEST_F(FlowRunTest, ByTheClockASlowLearnerGetsTheNewestPair) {
+  const FlowRunResult result = Run(Paced(Options(), seen_));
+  // Pairs are taken at 0, 100, 200 ms ...
+  std::vector<std::int64_t> taken;
+  for (int at = 0; at / 40 < kPairs - 1; at += 100) taken.push_back(at / 40);
+  taken.push_back(kPairs - 1);
+  EXPECT_EQ(AdmittedPairs(), taken);
+  EXPECT_EQ(result.pairs, kPairs);
+  EXPECT_EQ(result.dropped, kPairs - static_cast<std::int64_t>(taken.size()));
+  EXPECT_EQ(result.model.whole.loss.predictions, kPairs - result.dropped);
+}
+
+TEST_F(FlowRunTest, ByTheClockEachPairMeetsTheNewestFlowThatWasThere) {
+  const FlowRunResult result = Run(Paced(Options(), seen_));
+  StreamScorer oracle(seconds(1), kWidth, kHeight);
+  for (const ClipPair& pair : pairs_) {
+    // Sample s is predicted at 100 s ms. Pair n comes at 40 n ms.
+    const auto newest = static_cast<float>(40 * pair.number / 100);
+    (void)oracle.Add(pair, ConstantFlow(kWidth, kHeight, newest, 0), true);
+  }
+  const ScoredStream expected = std::move(oracle).Finish();
+  ASSERT_TRUE(result.streaming.has_value());
+  EXPECT_EQ(result.streaming->whole.loss.predictions, kPairs);
+  EXPECT_NEAR(*result.streaming->whole.flow.error.mean(), *expected.whole.flow.error.mean(), 1e-9);
+}
+
+TEST_F(FlowRunTest, ByTheClockEveryPairCountsAsProgressAndTestsDropNothing) {
+  FlowRunOptions options = Paced(Options(), seen_);
+  int told = 0;
+  options.on_pair = [&] { ++told; };
+  options.frozen = {{.name = "first", .clip = options.clip},
+                    {.name = "last", .clip = options.clip, .part = FrozenTest::Part::kLast}};
+  const FlowRunResult result = Run(options);
+  EXPECT_EQ(told, kPairs);
+  for (const FlowRunResult::Frozen& test : result.frozen) {
+    EXPECT_EQ(test.scores.loss.predictions, 10);
+  }
+  EXPECT_EQ(result.model.whole.loss.predictions, kPairs - result.dropped);
+}
+
+TEST_F(FlowRunTest, ByTheClockItEndsWithTheCause) {
+  FlowRunOptions options = Paced(Options(), seen_);
+  options.clip = MadeClip("torn", kWidth, kHeight, pairs_, /*fails_at=*/12);
+  EXPECT_EQ(RunFlow(options).status(), absl::DataLossError("the clip is torn"));
+  EXPECT_TRUE(seen_.admitted.empty()) << "the clip is read before the first pair";
+  options.clip = MadeClip("empty", kWidth, kHeight, {});
+  EXPECT_THAT(RunFlow(options).status().message(), HasSubstr("empty has no pair"));
+  options.clip = Options().clip;
+  std::stop_source stop;
+  options.stop = stop.get_token();
+  options.on_pair = [&] { stop.request_stop(); };
+  EXPECT_EQ(RunFlow(options).status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(FlowRunTest, ByTheClockTheMemoryOfAPairCountsATruthOfAnotherSize) {
+  const ClipSource clip{.name = "small", .width = 10, .height = 10, .open = {}};
+  EXPECT_EQ(PacedBytes(clip, {}), 1500);
+  TrueFlow large{.width = 100, .height = 100, .flow = std::vector<float>(20'000)};
+  large.known.resize(10'000);
+  ClipPair pair;
+  pair.truth = std::make_shared<const TrueFlow>(std::move(large));
+  EXPECT_EQ(PacedBytes(clip, pair), 1500 + 90'000);
 }
 
 TEST_F(FlowRunTest, WhatNoLongerLearnsIsTriedOnTheRightParts) {

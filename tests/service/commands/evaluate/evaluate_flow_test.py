@@ -111,6 +111,28 @@ class EvaluateTest(unittest.TestCase):
         else:
             self.assertGreater(one["dropped"], 0)
 
+    def test_a_camera_runs_in_real_time(self):
+        out = self.folder / "made"
+        result = self.evaluate("generated", *TINY, "--pairs", 8, "--no-frozen", "--no-plots", "--references", "none",
+                               "--camera-rates", "20,5e5", "--real-time", "--out", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("At every instant of this machine's clock", result.stdout)
+        slow, fast = json.loads((out / "evaluation.json").read_text())["runs"]
+        for one in (slow, fast):
+            self.assertTrue(one["real_time"])
+            self.assertNotIn("step_ms", one)
+            self.assertEqual(one["streaming"]["whole"]["pairs"], 8)
+            self.assertEqual(one["model"]["whole"]["pairs"], 8 - one["dropped"])
+        self.assertGreater(fast["dropped"], 0)
+        for options, why in ((["--real-time"], "name the camera's rates"),
+                             (["--real-time", "--camera-rates", 5, "--jobs", 2], "one job at a time"),
+                             (["--real-time", "--camera-rates", 5, "--step-ms", 9], "leave out the cost of a step"),
+                             (["--real-time", "--camera-rates", 5, "--size", "1024x768", "--pairs", 999],
+                              "evaluate 203 pairs or fewer")):  # fmt: skip
+            refused = self.evaluate("generated", *TINY[2:], *options)
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn(why, refused.stderr)
+
     def test_optimizers_are_compared(self):
         out = self.folder / "made"
         result = self.evaluate("generated", *TINY, "--pairs", 8, "--no-frozen", "--no-plots", "--references", "none", "--out", out,
