@@ -108,6 +108,10 @@ class FlowLearner final : public Learner {
   }
   [[nodiscard]] double learning_rate() const override { return learning_rate_; }
 
+  absl::Status SetOptimizer(const OptimizerOptions& optimizer) override {
+    return run_->SetOptimizer(optimizer);
+  }
+
   absl::Status SetPolicy(const UpdatePolicyOptions& policy) override {
     MILLRACE_RETURN_IF_ERROR(CheckUpdatePolicy(policy));
     decisions_->SetPolicy(policy);
@@ -210,6 +214,7 @@ class FlowLearner final : public Learner {
                                  .threads_per_stage = options_.threads_per_stage,
                                  .prepare = [this](StagedNetwork& made) { recovery_->Begin(made); },
                                  .on_switch = [this] { recovery_->OnSwitch(); },
+                                 .on_optimizer = [this] { recovery_->OnOptimizer(); },
                                  .observers = plan_->Observers(),
                                  .clock = options_.clock}));
     return absl::OkStatus();

@@ -202,6 +202,7 @@ absl::Status StagedLabelLearner::StartRun(Cuts cuts, Phases phases, OnPrediction
   if (recovery_ != nullptr) {
     options.prepare = [this](StagedNetwork& network) { recovery_->Begin(network); };
     options.on_switch = [this] { recovery_->OnSwitch(); };
+    options.on_optimizer = [this] { recovery_->OnOptimizer(); };
   }
   MILLRACE_ASSIGN_OR_RETURN(run_, NetworkRun::Start(std::move(options)));
   return absl::OkStatus();

@@ -86,6 +86,9 @@ class StagedLabelLearner final : public Learner {
   void FollowRate(double frames_per_second) override { plan_->FollowRate(frames_per_second); }
   void Freeze(bool frozen) override;
   absl::Status SetLearningRate(double rate) override;
+  absl::Status SetOptimizer(const OptimizerOptions& optimizer) override {
+    return run_->SetOptimizer(optimizer);
+  }
   [[nodiscard]] double learning_rate() const override {
     return rate_factor_ * options_.optimizer.learning_rate;
   }

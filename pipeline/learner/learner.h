@@ -20,6 +20,7 @@
 #include "pipeline/decisions/sample_label.h"
 #include "pipeline/learner/learner_description.h"
 #include "pipeline/learner/learner_safety.h"
+#include "pipeline/learner/optimizer_options.h"
 #include "pipeline/plan/past_operation.h"
 #include "pipeline/plan/stage_time.h"
 
@@ -91,8 +92,8 @@ class Learner {
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(const Sample& sample) = 0;
 
   /// Waits until a sample would be admitted at once. A source that drops frames should then pick
-  /// the newest. A learner switches plans only in this call. It also rolls back weights here. Fails
-  /// as Admit() does.
+  /// the newest. A learner switches plans only in this call. It also rolls back weights and
+  /// changes its optimizer here. Fails as Admit() does.
   virtual absl::Status AwaitRoom() = 0;
 
   /// Adds the label of an admitted sample. It counts from the first step that has not begun. Fails
@@ -134,6 +135,15 @@ class Learner {
   [[nodiscard]] virtual absl::Status SetLearningRate(double rate) = 0;
   /// The rate that was set last, or the configured one. Thread-safe.
   [[nodiscard]] virtual double learning_rate() const = 0;
+
+  /// Replaces the configured options of the optimizer but the learning rate, in the next
+  /// AwaitRoom(). Its state stays: the means of past gradients. If learning was given up, it
+  /// resumes with the whole rate. Fails with INVALID_ARGUMENT as CheckOptimizer() does, and with
+  /// FAILED_PRECONDITION if the new optimizer keeps another state (OptimizerStateInWords()).
+  /// Thread-safe.
+  [[nodiscard]] virtual absl::Status SetOptimizer(const OptimizerOptions& /*optimizer*/) {
+    return absl::FailedPreconditionError("this learner keeps the optimizer that it was made with");
+  }
 
   /// Replaces the configured policy for samples admitted from now on. The new policy warms up
   /// again. Fails with INVALID_ARGUMENT as CheckUpdatePolicy() does, and with FAILED_PRECONDITION

@@ -48,6 +48,8 @@ struct OptimizerOptions {
   bool spike_compensation = false;
   /// Measures how far the updates of each stage agree in direction (UpdateCosine), on the CPU.
   bool measures_cosine = false;
+
+  bool operator==(const OptimizerOptions&) const = default;
 };
 
 /// "rmsprop", "sgd" and others: the names of OptimizerOptions::Kind, in its order.

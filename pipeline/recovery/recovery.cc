@@ -170,6 +170,12 @@ void Recovery::SetRateFactor(double factor) {
   ApplyRate();
 }
 
+void Recovery::OnOptimizer() {
+  const MutexLock lock(rate_mu_);
+  if (gave_up()) rate_scale_ = rate_.Restart(/*whole=*/true);
+  ApplyRate();
+}
+
 double Recovery::rate_share() const {
   const MutexLock lock(rate_mu_);
   return rate_.scale();

@@ -99,6 +99,10 @@ class Recovery {
   /// Discards incomplete snapshots. REQUIRES: nothing runs.
   void OnSwitch() { collector_.Restart(); }
 
+  /// The optimizer has other options from now on. If learning was given up, it resumes with the
+  /// whole learning rate. Thread-safe.
+  void OnOptimizer() ABSL_LOCKS_EXCLUDED(rate_mu_);
+
   /// Whether the network should roll back: it has diverged, and there is a state that it did not
   /// just come from. On the thread that admits samples.
   [[nodiscard]] bool RollBackIsDue() const;

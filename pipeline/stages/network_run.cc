@@ -79,8 +79,8 @@ absl::StatusOr<Phases> PlanStages(const FirstInput& first, const std::string& sc
 
 absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
   MakeDevices make_devices = MakeDeviceStreams(options.network.devices);
-  std::unique_ptr<NetworkRun> run(
-      new NetworkRun(std::move(options.network), std::move(options.on_switch)));
+  std::unique_ptr<NetworkRun> run(new NetworkRun(
+      std::move(options.network), std::move(options.on_switch), std::move(options.on_optimizer)));
   StagedNetwork& network = run->network_;
   if (options.prepare) options.prepare(network);
   std::vector<ObserveOperation> observers = std::move(options.observers);
@@ -113,8 +113,37 @@ absl::StatusOr<std::int64_t> NetworkRun::Admit(absl::FunctionRef<at::Tensor()> i
   });
 }
 
+absl::Status NetworkRun::SetOptimizer(const OptimizerOptions& optimizer) {
+  MILLRACE_RETURN_IF_ERROR(CheckOptimizer(optimizer));
+  const std::string state = OptimizerStateInWords(optimizer);
+  const MutexLock lock(optimizer_mu_);
+  const std::string current = OptimizerStateInWords(optimizer_);
+  if (state != current) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the optimizer ", state, " cannot continue from the state of ", current));
+  }
+  OptimizerOptions next = optimizer;
+  next.learning_rate = optimizer_.learning_rate;
+  is_optimizer_due_ = is_optimizer_due_ || next != optimizer_;
+  optimizer_ = next;
+  return absl::OkStatus();
+}
+
 absl::Status NetworkRun::AwaitRoom() {
+  if (const std::optional<OptimizerOptions> due = TakeOptimizerDue()) {
+    MILLRACE_RETURN_IF_ERROR(Pause([&](StagedNetwork& network) {
+      if (on_switch_) on_switch_();
+      network.SetOptimizer(*due);
+      if (on_optimizer_) on_optimizer_();
+    }));
+  }
   return FailureToStatus([&] { return engine_->AwaitRoom(); });
+}
+
+std::optional<OptimizerOptions> NetworkRun::TakeOptimizerDue() {
+  const MutexLock lock(optimizer_mu_);
+  if (!std::exchange(is_optimizer_due_, false)) return std::nullopt;
+  return optimizer_;
 }
 
 absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle) {

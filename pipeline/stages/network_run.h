@@ -5,18 +5,22 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "pipeline/engine/phased_engine.h"
 #include "pipeline/engine/run_history.h"
+#include "pipeline/learner/optimizer_options.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/staged_network.h"
 
@@ -49,7 +53,7 @@ using CheckOutput =
     const FirstInput& first, const std::string& schedule, ScheduleRequest request,
     const std::function<at::Tensor(const at::Tensor&)>& objective);
 
-/// A staged network and the engine that runs it. For one thread; updates() is thread-safe. If a
+/// A staged network and the engine that runs it. For one thread, except where noted. If a
 /// GPU fails during a call, also between operations, the call fails as FailureOf().
 class NetworkRun {
  public:
@@ -64,6 +68,8 @@ class NetworkRun {
     std::function<void(StagedNetwork&)> prepare = {};
     /// Called when a later phase or another plan begins, while no operation runs. May be empty.
     std::function<void()> on_switch = {};
+    /// Called when another optimizer begins, while no operation runs. May be empty.
+    std::function<void()> on_optimizer = {};
     /// Observers of operations, beside the network's.
     std::vector<ObserveOperation> observers = {};
     /// Times the operations; outlives the run.
@@ -85,8 +91,15 @@ class NetworkRun {
   /// The number of the next sample. For the admitting thread.
   [[nodiscard]] std::int64_t next_sample() const { return engine_->next_sample(); }
 
-  /// Waits until a sample would be admitted at once. Fails as Admit() does.
+  /// Waits until a sample would be admitted at once. Before that, makes the change that
+  /// SetOptimizer() asked for. Fails as Admit() does.
   [[nodiscard]] absl::Status AwaitRoom();
+
+  /// Replaces the options of the optimizer but the learning rate, in the next AwaitRoom(), which
+  /// finishes all admitted samples first. Equal options change nothing. Fails with INVALID_ARGUMENT
+  /// as CheckOptimizer() does, and with FAILED_PRECONDITION if the new optimizer cannot continue
+  /// from the old one's state. Thread-safe.
+  absl::Status SetOptimizer(const OptimizerOptions& optimizer) ABSL_LOCKS_EXCLUDED(optimizer_mu_);
 
   /// Finishes all admitted samples, calls `while_idle`, and continues with the next sample.
   /// `while_idle` may call NetworkStore::Restore(), and may throw. Fails as Drain().
@@ -106,12 +119,24 @@ class NetworkRun {
   [[nodiscard]] StagedNetwork& network() { return network_; }
 
  private:
-  NetworkRun(StagedNetwork::Options network, std::function<void()> on_switch)
-      : on_switch_(std::move(on_switch)), network_(std::move(network)) {}
+  NetworkRun(StagedNetwork::Options network, std::function<void()> on_switch,
+             std::function<void()> on_optimizer)
+      : on_switch_(std::move(on_switch)),
+        on_optimizer_(std::move(on_optimizer)),
+        optimizer_(network.optimizer),
+        network_(std::move(network)) {}
 
   void SwitchTo(const Phase& phase, const Cuts& cuts);
+  [[nodiscard]] std::optional<OptimizerOptions> TakeOptimizerDue()
+      ABSL_LOCKS_EXCLUDED(optimizer_mu_);
 
   const std::function<void()> on_switch_;
+  const std::function<void()> on_optimizer_;
+
+  Mutex optimizer_mu_;
+  OptimizerOptions optimizer_ ABSL_GUARDED_BY(optimizer_mu_);  // As last requested.
+  bool is_optimizer_due_ ABSL_GUARDED_BY(optimizer_mu_) = false;
+
   StagedNetwork network_;
   std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use the network.
 };

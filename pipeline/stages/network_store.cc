@@ -24,9 +24,9 @@ std::vector<Stage> CutIntoStages(const LayerChain& chain, const Cuts& cuts) {
 
 NetworkStore::NetworkStore(Options options)
     : chain_(options.chain),
-      optimizer_(options.optimizer),
       stage_rates_(std::move(options.stage_rates)),
-      devices_(std::move(options.devices)) {
+      devices_(std::move(options.devices)),
+      optimizer_(options.optimizer) {
   const MutexLock lock(mu_);
   MakeStages(options.cuts);
 }
@@ -47,16 +47,23 @@ void NetworkStore::MakeStages(const Cuts& cuts) {
   }
   MILLRACE_CHECK(stage_rates_.empty() || stage_rates_.size() == stages_.size());
   MILLRACE_CHECK(CheckDeviceCount(devices_.size(), stage_count()).ok());
-  optimizers_.clear();
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
       MoveTo(DeviceOf(static_cast<int>(i) + 1), *chain_.layers[layer]);
     }
-    OptimizerOptions own = optimizer_;
-    if (!stage_rates_.empty()) own.learning_rate *= stage_rates_[i];
-    optimizers_.push_back(MakeOptimizer(own, stages_[i].parameters()));
   }
+  optimizers_ = MakeOptimizers(optimizer_);
   AwaitDevices();
+}
+
+NetworkStore::Optimizers NetworkStore::MakeOptimizers(const OptimizerOptions& options) const {
+  Optimizers optimizers;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    OptimizerOptions own = options;
+    if (!stage_rates_.empty()) own.learning_rate *= stage_rates_[i];
+    optimizers.push_back(MakeOptimizer(own, stages_[i].parameters()));
+  }
+  return optimizers;
 }
 
 // Does not wait for whole GPUs: another thread may be capturing a stream of theirs.
@@ -80,9 +87,18 @@ std::vector<OptimizerState> NetworkStore::OptimizerStates(std::size_t stage) con
   return of_layers;
 }
 
-void NetworkStore::SetOptimizerStates(std::span<const OptimizerState> of_layers) {
+std::vector<OptimizerState> NetworkStore::OptimizerStates() const {
+  std::vector<OptimizerState> of_layers;
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    OptimizerState state{.counts = optimizers_[i]->counts()};
+    std::ranges::move(OptimizerStates(i), std::back_inserter(of_layers));
+  }
+  return of_layers;
+}
+
+void NetworkStore::SetOptimizerStates(std::span<const OptimizerState> of_layers,
+                                      const Optimizers& optimizers) const {
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    OptimizerState state{.counts = optimizers[i]->counts()};
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
       const OptimizerState& own = of_layers[layer];
       state.counts.updates = std::max(state.counts.updates, own.counts.updates);
@@ -90,7 +106,7 @@ void NetworkStore::SetOptimizerStates(std::span<const OptimizerState> of_layers)
       state.of_parameters.insert(state.of_parameters.end(), own.of_parameters.begin(),
                                  own.of_parameters.end());
     }
-    optimizers_[i]->set_state(state);
+    optimizers[i]->set_state(state);
   }
 }
 
@@ -98,13 +114,22 @@ void NetworkStore::Cut(const Cuts& cuts) {
   MILLRACE_CHECK(stage_rates_.empty());
   const MutexLock cut_lock(cut_mu_);
   const MutexLock lock(mu_);
-  std::vector<OptimizerState> of_layers;
-  for (std::size_t i = 0; i < stages_.size(); ++i) {
-    std::ranges::move(OptimizerStates(i), std::back_inserter(of_layers));
-  }
+  const std::vector<OptimizerState> of_layers = OptimizerStates();
   MakeStages(cuts);
-  SetOptimizerStates(of_layers);
+  SetOptimizerStates(of_layers, optimizers_);
   AwaitDevices();
+}
+
+void NetworkStore::SetOptimizer(const OptimizerOptions& optimizer) {
+  const MutexLock lock(mu_);
+  MILLRACE_CHECK(OptimizerStateInWords(optimizer) == OptimizerStateInWords(optimizer_));
+  OptimizerOptions next = optimizer;
+  next.learning_rate = optimizer_.learning_rate;
+  Optimizers made = MakeOptimizers(next);
+  SetOptimizerStates(OptimizerStates(), made);
+  AwaitDevices();
+  optimizers_ = std::move(made);
+  optimizer_ = next;
 }
 
 std::vector<LayerState> NetworkStore::Save(int stage) const {
@@ -157,7 +182,7 @@ void NetworkStore::Restore(const std::vector<LayerState>& layers) {
     }
   }
   const MutexLock lock(mu_);
-  SetOptimizerStates(of_layers);
+  SetOptimizerStates(of_layers, optimizers_);
   AwaitDevices();
 }
 
@@ -171,8 +196,8 @@ std::vector<std::int64_t> NetworkStore::updates() const {
 
 std::vector<std::optional<double>> NetworkStore::update_cosines() const {
   std::vector<std::optional<double>> cosines;
-  if (!optimizer_.measures_cosine) return cosines;
   const MutexLock lock(mu_);
+  if (!optimizer_.measures_cosine) return cosines;
   cosines.reserve(optimizers_.size());
   for (const auto& optimizer : optimizers_) cosines.push_back(optimizer->update_cosine());
   return cosines;

@@ -52,6 +52,12 @@ class NetworkStore {
   /// their own. Another number of stages requires one device for all.
   void Cut(const Cuts& cuts) ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
 
+  /// Replaces the options of all optimizers but the learning rate. Weights and optimizer states
+  /// stay bit for bit. Update counts stay, except that those of a GPU become final
+  /// (OptimizerCounts). A call that throws changes nothing. REQUIRES: no operation runs;
+  /// OptimizerStateInWords() stays.
+  void SetOptimizer(const OptimizerOptions& optimizer) ABSL_LOCKS_EXCLUDED(mu_);
+
   /// A copy of the learned state of `stage` (from 1), layer by layer, in the CPU's memory. Call it
   /// on the thread that updates the stage, between its operations, such as in `on_update`; or while
   /// no operation runs. REQUIRES: the stage's forwards run on the same thread.
@@ -90,7 +96,7 @@ class NetworkStore {
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages_.size()); }
   [[nodiscard]] const Cuts& cuts() const { return cuts_; }
 
-  /// The parts of `stage` (from 1), until the next Cut().
+  /// The parts of `stage` (from 1), until the next Cut() or SetOptimizer().
   [[nodiscard]] const Stage& stage(int stage) const { return stages_[stage - 1]; }
   [[nodiscard]] at::Device DeviceOf(int stage) const;
   [[nodiscard]] StageParameterLock& parameter_lock(int stage) const {
@@ -102,27 +108,32 @@ class NetworkStore {
   // Waits for the calling thread's own work, which is not in the stages' streams.
   void AwaitDevices() const;
   void MakeStages(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  using Optimizers = std::vector<std::unique_ptr<Optimizer>>;  // One per stage.
+  [[nodiscard]] Optimizers MakeOptimizers(const OptimizerOptions& options) const;
   // The optimizer state of every layer, independent of the cuts, and its inverse.
   [[nodiscard]] std::vector<OptimizerState> OptimizerStates(std::size_t stage) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void SetOptimizerStates(std::span<const OptimizerState> of_layers)
+  [[nodiscard]] std::vector<OptimizerState> OptimizerStates() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SetOptimizerStates(std::span<const OptimizerState> of_layers,
+                          const Optimizers& optimizers) const;
 
   // Constant after construction.
   const LayerChain& chain_;
-  const OptimizerOptions optimizer_;
   const std::vector<double> stage_rates_;
   const std::vector<at::Device> devices_;
 
   mutable std::atomic<std::int64_t> gradients_not_finite_ = 0;
 
-  // Only Cut() changes these, while no operation runs. The plan orders accesses to their contents.
+  // Only Cut() and SetOptimizer() change these, while no operation runs. The plan orders accesses
+  // to their contents.
   mutable Mutex cut_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Between Cut(), Restore() and Newest().
   Cuts cuts_;
   std::vector<Stage> stages_;
   std::vector<std::unique_ptr<StageParameterLock>> parameter_locks_;  // Per stage.
-  mutable Mutex mu_;  // Between Cut() and updates(). Locked after a StageParameterLock.
-  std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
+  mutable Mutex mu_;  // Between these changes and updates(). Locked after a StageParameterLock.
+  OptimizerOptions optimizer_ ABSL_GUARDED_BY(mu_);
+  Optimizers optimizers_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::pipeline

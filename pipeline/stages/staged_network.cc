@@ -71,6 +71,13 @@ void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cut
   Begin(std::move(plan), first_sample);
 }
 
+void StagedNetwork::SetOptimizer(const OptimizerOptions& optimizer) {
+  runners_.clear();  // They refer to the optimizers.
+  store_.SetOptimizer(optimizer);
+  Plan plan = running_plan_->plan;
+  Begin(std::move(plan), running_plan_->first_sample);
+}
+
 void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
   Tensors read;  // One per device.
   for (const auto& rings : running_plan_->channels.all()) {

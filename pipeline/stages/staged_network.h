@@ -102,6 +102,9 @@ class StagedNetwork {
   [[nodiscard]] NetworkStore& store() { return store_; }
   [[nodiscard]] const NetworkStore& store() const { return store_; }
 
+  /// As NetworkStore::SetOptimizer(). REQUIRES: Switch() was the last call and no operation runs.
+  void SetOptimizer(const OptimizerOptions& optimizer);
+
   /// Multiplies the learning rates of all stages by `scale`, from their next update on.
   /// Thread-safe.
   void ScaleLearningRates(double scale) { rate_scale_ = scale; }

@@ -132,8 +132,13 @@ std::string WithSectionsOf(const std::string& entry, const std::string& other,
 
 bool IsOfSource(std::string_view key) { return SectionOf(key) == "source"; }
 
+bool IsOptimizerOption(std::string_view key) {
+  return SectionOf(key) == "optimizer" && key != "optimizer" && key != "optimizer.kind";
+}
+
 bool CanChangeWhileItLearns(std::string_view key) {
-  return IsOfSource(key) || SectionOf(key) == "learning" || key == "model.learning_rate";
+  return IsOfSource(key) || IsOptimizerOption(key) || SectionOf(key) == "learning" ||
+         key == "model.learning_rate";
 }
 
 std::vector<std::string> DifferingKeys(const std::string& effective, const std::string& other) {

@@ -44,8 +44,10 @@ inline constexpr std::int64_t kMaxExact = (std::int64_t{1} << 53) - 1;
 
 /// Whether `key` of a stream, such as "source.uri", belongs to its source.
 [[nodiscard]] bool IsOfSource(std::string_view key);
-/// Whether `key` can change while the learner keeps its weights: keys of the source, the learning
-/// rate and the choice of frames to learn from.
+/// Whether `key` is an option of its optimizer other than the kind.
+[[nodiscard]] bool IsOptimizerOption(std::string_view key);
+/// Whether `key` can change while the learner keeps its weights. Keys of the source, the learning
+/// rate, the optimizer's options, and the choice of frames to learn from can.
 [[nodiscard]] bool CanChangeWhileItLearns(std::string_view key);
 
 /// The etag of an entry: equal for equal entries within this process. It reveals nothing about the

@@ -117,7 +117,8 @@ constexpr ConfigKey kOptimizer = {"optimizer",
                                   {},
                                   "How an update follows from the gradients, for every stream that "
                                   "has no `optimizer` of its own. "
-                                  "model.learning_rate scales each update."};
+                                  "model.learning_rate scales each update. A stream that learns "
+                                  "can change all but the kind, and a momentum of 0."};
 constexpr ConfigKey kLearning = {
     "learning",
     SectionType{LearningKeys},

@@ -20,12 +20,15 @@
 namespace millrace::service {
 namespace {
 
-absl::Status WouldForget(const std::string& name) {
+// `refusal`: why the running learner does not take the change; may be empty.
+absl::Status WouldForget(const std::string& name, const std::string& refusal) {
+  const std::string why = refusal.empty() ? "" : absl::StrCat(" (", refusal, ")");
   return WithReason(
       "WOULD_FORGET", {{"stream", name}},
       absl::FailedPreconditionError(absl::StrCat(
           "stream '", name,
-          "' keeps no checkpoints: what it has learned would be lost by this change. Set "
+          "' keeps no checkpoints: what it has learned would be lost by this change", why,
+          ". Set "
           "allow_reset to make it all the same, or set checkpoints.folder when adding a stream")));
 }
 
@@ -54,6 +57,8 @@ LearnerChange LearnerChangeOf(const std::vector<std::string>& keys, const Stream
     if (IsOfSource(key)) continue;
     if (key == "model.learning_rate") {
       change.learning_rate = config.learner.optimizer.learning_rate;
+    } else if (IsOptimizerOption(key)) {
+      change.optimizer = config.learner.optimizer;
     } else {
       change.policy = config.flow.learning.policy;
     }
@@ -67,13 +72,13 @@ LearnerChange AsItIs(const LearnerChange& change, const CameraStream& stream) {
   LearnerChange before;
   if (change.learning_rate) before.learning_rate = now.learning_rate;
   if (change.policy) before.policy = now.policy;
+  if (change.optimizer) before.optimizer = now.optimizer;
   return before;
 }
 
 /// An empty change succeeds even if the learner has failed.
 absl::Status Apply(CameraStream& stream, const LearnerChange& change) {
-  if (!change.learning_rate && !change.policy) return absl::OkStatus();
-  return stream.Change(change);
+  return change.is_empty() ? absl::OkStatus() : stream.Change(change);
 }
 
 }  // namespace
@@ -176,28 +181,33 @@ absl::StatusOr<SharedStream> StreamChanges::Update(Target target, const Next& ne
   MILLRACE_ASSIGN_OR_RETURN(const StreamConfig config, next(now));
   const bool dead = Dead(*old->stream);
   if (!dead && SameEntry(config.entry, now.entry) && config.effective == now.effective) return old;
-  if (const auto changed = ChangeWhileItLearns(*old, config, target.stop)) {
+  std::string refusal;
+  if (const auto changed = ChangeWhileItLearns(*old, config, target.stop, refusal)) {
     MILLRACE_RETURN_IF_ERROR(*changed);
     return old;
   }
   // A dead stream can lose only its checkpoints.
   const bool forgets =
       !ShareAFolder(now, config) && !(dead && now.learner.checkpoints.folder.empty());
-  if (forgets && !allow_reset) return WouldForget(target.name);
+  if (forgets && !allow_reset) return WouldForget(target.name, refusal);
   return Restart(old, config, target.stop);
 }
 
 // Changes the learner first, because that change can be rolled back.
 std::optional<absl::Status> StreamChanges::ChangeWhileItLearns(ServedStream& served,
                                                                const StreamConfig& config,
-                                                               const std::stop_token& stop) const {
+                                                               const std::stop_token& stop,
+                                                               std::string& refusal) const {
   const std::vector<std::string> keys = DifferingKeys(served.config().effective, config.effective);
   const bool can = served.stream->running() && std::ranges::all_of(keys, CanChangeWhileItLearns);
   if (!can) return std::nullopt;
   const LearnerChange learning = LearnerChangeOf(keys, config);
   const LearnerChange before = AsItIs(learning, *served.stream);
   // Some learners cannot be changed, such as one made not to learn.
-  if (!Apply(*served.stream, learning).ok()) return std::nullopt;
+  if (const absl::Status applied = Apply(*served.stream, learning); !applied.ok()) {
+    refusal = std::string(applied.message());
+    return std::nullopt;
+  }
   absl::Cleanup take_back = [&] { Apply(*served.stream, before).IgnoreError(); };
   if (std::ranges::any_of(keys, IsOfSource)) {
     MILLRACE_RETURN_IF_ERROR(ReplaceSource(served, config, stop));

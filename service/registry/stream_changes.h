@@ -1,7 +1,8 @@
 // Adds, changes and deletes camera streams while the server runs.
 //
 //   Create   start ─▶ add
-//   Update   of the source, the learning rate or the learning policy alone: the learner stays
+//   Update   of the source, the learning rate, the optimizer's options or the learning policy
+//            alone: the learner stays
 //            of anything else: the stream is restarted
 //   Delete   remove ─▶ stop
 //
@@ -170,10 +171,12 @@ class StreamChanges {
   void GiveUp(const SharedStream& started) const;
 
   /// Changes a stream to `config` without a restart. Fails as Update() does; then the stream is as
-  /// before. Nullopt: the change needs a new learner.
+  /// before. Nullopt: the change needs a new learner. `refusal` then has the learner's reason, if
+  /// it has one.
   [[nodiscard]] std::optional<absl::Status> ChangeWhileItLearns(ServedStream& served,
                                                                 const StreamConfig& config,
-                                                                const std::stop_token& stop) const;
+                                                                const std::stop_token& stop,
+                                                                std::string& refusal) const;
   [[nodiscard]] absl::Status ReplaceSource(const ServedStream& served, const StreamConfig& config,
                                            const std::stop_token& stop) const;
   /// Restarts `old` with `config`, in the order that its folder requires.

@@ -11,7 +11,8 @@ namespace millrace::service {
 std::string LearnerCause(const StreamSnapshot& snapshot) {
   if (!snapshot.learner.ok()) return std::string(snapshot.learner.message());
   if (snapshot.learner_state != LearnerState::kGivenUp) return "";
-  return std::string(GivenUp(snapshot.name, snapshot.optimizer, snapshot.learning_rate).message());
+  return std::string(
+      GivenUp(snapshot.name, snapshot.optimizer.kind, snapshot.learning_rate).message());
 }
 
 absl::StatusOr<std::unique_ptr<CameraStream>> CameraStream::Start(Options options,

@@ -61,8 +61,9 @@ struct StreamSnapshot {
   std::vector<StageLoad> loads;
   /// The effective learning rate.
   double learning_rate = 0;
-  pipeline::OptimizerOptions::Kind optimizer = pipeline::OptimizerOptions::Kind::kRmsProp;
   pipeline::UpdatePolicyOptions policy = {};
+  /// But for its learning rate.
+  pipeline::OptimizerOptions optimizer = {};
   /// It learns from one frame in `update_every`; 0: it only predicts.
   int update_every = 1;
   Overload overload;

@@ -1,5 +1,8 @@
 #include "service/stream/learner_controls.h"
 
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
 #include "base/log_about.h"
 #include "base/status.h"
 #include "spdlog/spdlog.h"
@@ -29,6 +32,11 @@ pipeline::UpdatePolicyOptions LearnerControls::policy() const {
   return policy_;
 }
 
+pipeline::OptimizerOptions LearnerControls::optimizer() const {
+  const MutexLock lock(mu_);
+  return optimizer_;
+}
+
 bool LearnerControls::SetMode(LearnerState mode, pipeline::Learner& learner) {
   const MutexLock lock(mu_);
   const bool other = mode_.exchange(mode) != mode;
@@ -49,12 +57,20 @@ bool LearnerControls::SetMode(LearnerState mode, pipeline::Learner& learner) {
 absl::Status LearnerControls::Change(const LearnerChange& change, pipeline::Learner& learner) {
   const MutexLock lock(mu_);
   if (change.policy) MILLRACE_RETURN_IF_ERROR(learner.SetPolicy(*change.policy));
+  absl::Cleanup keep_policy = [&] {
+    if (change.policy) learner.SetPolicy(policy_).IgnoreError();
+  };
+  if (change.optimizer) MILLRACE_RETURN_IF_ERROR(learner.SetOptimizer(*change.optimizer));
+  absl::Cleanup keep_optimizer = [&] {
+    if (change.optimizer) learner.SetOptimizer(optimizer_).IgnoreError();
+  };
   if (change.learning_rate) {
-    const absl::Status set = learner.SetLearningRate(*change.learning_rate);
-    if (!set.ok() && change.policy) learner.SetPolicy(policy_).IgnoreError();
-    MILLRACE_RETURN_IF_ERROR(set);
+    MILLRACE_RETURN_IF_ERROR(learner.SetLearningRate(*change.learning_rate));
   }
-  if (change.policy) policy_ = *change.policy;
+  std::move(keep_policy).Cancel();
+  std::move(keep_optimizer).Cancel();
+  policy_ = change.policy.value_or(policy_);
+  optimizer_ = change.optimizer.value_or(optimizer_);
   return absl::OkStatus();
 }
 

@@ -28,19 +28,25 @@ enum class LearnerState {
 /// A change of a running learner. An absent value stays unchanged.
 struct LearnerChange {
   std::optional<double> learning_rate = {};
+  /// All but its learning rate.
+  std::optional<pipeline::OptimizerOptions> optimizer = {};
   std::optional<pipeline::UpdatePolicyOptions> policy = {};
+
+  [[nodiscard]] bool is_empty() const { return !learning_rate && !optimizer && !policy; }
 };
 
-/// Stores the requested mode and policy of a learner. Thread-safe.
+/// Stores the requested mode, policy and optimizer of a learner. Thread-safe.
 class LearnerControls {
  public:
-  /// `stream` is for the log. `policy` is the configured one.
-  LearnerControls(std::string stream, const pipeline::UpdatePolicyOptions& policy)
-      : stream_(std::move(stream)), policy_(policy) {}
+  /// `stream` is for the log. `policy` and `optimizer` are the configured ones.
+  LearnerControls(std::string stream, const pipeline::UpdatePolicyOptions& policy,
+                  const pipeline::OptimizerOptions& optimizer)
+      : stream_(std::move(stream)), policy_(policy), optimizer_(optimizer) {}
 
   /// kLearning, kFrozen or kPaused, as requested.
   [[nodiscard]] LearnerState mode() const { return mode_; }
   [[nodiscard]] pipeline::UpdatePolicyOptions policy() const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] pipeline::OptimizerOptions optimizer() const ABSL_LOCKS_EXCLUDED(mu_);
 
   /// As CameraStream::SetMode(). Returns whether the mode has changed.
   bool SetMode(LearnerState mode, pipeline::Learner& learner);
@@ -54,6 +60,7 @@ class LearnerControls {
 
   mutable Mutex mu_;  // Held during a change, so that changes run one at a time.
   pipeline::UpdatePolicyOptions policy_ ABSL_GUARDED_BY(mu_);
+  pipeline::OptimizerOptions optimizer_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

@@ -160,8 +160,8 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.loads = stats_.LoadsAt(now, learner_->worked());
   snapshot.updates = learner_->updates();
   snapshot.learning_rate = learner_->learning_rate();
-  snapshot.optimizer = options_.config.learner.optimizer.kind;
   snapshot.policy = controls_.policy();
+  snapshot.optimizer = controls_.optimizer();
   snapshot.updates_at_start = updates_at_start_;
   for (std::size_t i = 0; i < skipped_.size(); ++i) snapshot.skipped[i] = skipped_[i];
   snapshot.learning = learner_->learning();

@@ -87,6 +87,18 @@ class ReloadTest(unittest.TestCase):
             learner_service_pb2.GetLearnerRequest(stream="door")).learner
         self.assertAlmostEqual(learner.learning_rate, 0.002)
 
+        self.write(optimizer={"clip_update": 2, "weight_decay": 0.001})
+        self.assertIn("2 streams changed", self.reload(server), "it keeps no checkpoints, and goes on all the same")
+        self.assertEqual(self.by_name()["door"].run_id, run)
+        before = list(self.learners.GetLearner(learner_service_pb2.GetLearnerRequest(stream="door")).learner.updates)
+        millrace_process.wait_for("more updates", lambda: list(self.learners.GetLearner(
+            learner_service_pb2.GetLearnerRequest(stream="door")).learner.updates) > before)
+        self.write(optimizer={"kind": "adam"})
+        self.assertIn("optimizer.kind", self.reload(server) + "".join(server.output))
+        self.assertEqual(self.by_name()["door"].run_id, run)
+        self.write(optimizer={})
+        self.assertIn("2 streams changed", self.reload(server))
+
         self.file.write_text("version: 1\nstreams: [{name: door, sources: {}}]\n")
         self.assertIn("did you mean 'source'", self.reload(server) + "".join(server.output))
         self.assertEqual(sorted(self.by_name()), ["door", "yard"])

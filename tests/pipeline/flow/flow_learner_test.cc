@@ -68,6 +68,38 @@ TEST(FlowLearnerTest, PredictsEverySampleInOrderAndLearns) {
   EXPECT_LT(LossLeft(run.Ratios()), kLearned);
 }
 
+// The losses of a learner whose optimizer changes before sample `change_at`.
+std::vector<float> LossesOf(const OptimizerOptions& after, int change_at) {
+  constexpr int kSamples = 30;
+  Collected collected;
+  auto learner = MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2, .cuts = {5}}, {},
+                                 collected.callback());
+  EXPECT_TRUE(learner.ok()) << learner.status();
+  for (int i = 0; i < kSamples; ++i) {
+    if (i == change_at) {
+      EXPECT_TRUE((*learner)->SetOptimizer(after).ok());
+    }
+    EXPECT_TRUE((*learner)->AwaitRoom().ok());
+    EXPECT_TRUE((*learner)->Admit({Stripes(i), Stripes(i + 1)}).ok());
+  }
+  EXPECT_TRUE((*learner)->Drain().ok());
+  std::vector<float> losses;
+  for (const ModelPrediction& made : collected.predictions) losses.push_back(made.loss);
+  return losses;
+}
+
+TEST(FlowLearnerTest, OtherOptionsOfTheOptimizerBeginWithTheNextSampleAdmitted) {
+  const OptimizerOptions decays = {.weight_decay = 1};
+  const std::vector<float> unchanged = LossesOf({}, 12);
+  const std::vector<float> changed = LossesOf(decays, 12);
+  ASSERT_EQ(unchanged.size(), 30u);
+  ASSERT_EQ(changed.size(), 30u);
+  // Sample 12 meets weights that have learned from all samples before.
+  EXPECT_TRUE(std::equal(changed.begin(), changed.begin() + 12, unchanged.begin()));
+  EXPECT_NE(changed[20], unchanged[20]);
+  EXPECT_EQ(changed, LossesOf(decays, 12)) << "it does not depend on timing";
+}
+
 // Whatever is still on its way through the stages then: what is learned does not depend on timing.
 TEST(FlowLearnerTest, LearningLessBeginsWithTheNextSampleAdmitted) {
   for (int round = 0; round < 5; ++round) {

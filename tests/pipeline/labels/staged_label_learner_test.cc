@@ -65,6 +65,30 @@ std::vector<Sample> Samples(int count) {
   return samples;
 }
 
+TEST(StagedLabelLearnerTest, OtherOptionsOfTheOptimizerChangeWhatIsLearnedFromThenOn) {
+  const std::vector<Sample> samples = Samples(40);
+  std::vector<std::vector<float>> outputs;
+  for (const double weight_decay : {0.0, 0.5}) {
+    Predictions predictions;
+    const auto learner = Make(SmallOptions(), predictions);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (i == 20) {
+        EXPECT_TRUE(
+            learner
+                ->SetOptimizer({.kind = OptimizerOptions::Kind::kSgd, .weight_decay = weight_decay})
+                .ok());
+      }
+      EXPECT_TRUE(learner->AwaitRoom().ok());
+      EXPECT_TRUE(learner->AdmitSample(samples[i].values, samples[i].label).ok());
+    }
+    EXPECT_TRUE(learner->Drain().ok());
+    std::vector<float>& made = outputs.emplace_back();
+    for (const ModelPrediction& one : predictions) made.push_back(one.outputs->front());
+  }
+  EXPECT_TRUE(std::equal(outputs[0].begin(), outputs[0].begin() + 21, outputs[1].begin()));
+  EXPECT_NE(outputs[0].back(), outputs[1].back());
+}
+
 TEST(StagedLabelLearnerTest, LearnsClassesFromLabels) {
   for (const char* const schedule : {"sequential", "one_f_one_b_star"}) {
     LabelOptions options = SmallOptions();

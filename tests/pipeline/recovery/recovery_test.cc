@@ -298,6 +298,22 @@ TEST_F(GivenUpTest, AnotherRateIsTriedWhole) {
   EXPECT_EQ(network_.learning_rate_scale(), 0.5);
 }
 
+TEST_F(GivenUpTest, AnotherOptimizerChangesNoShareBeforeThat) {
+  recovery_->SetRateFactor(0.5);
+  GoWrong();
+  learning_.SwitchTo("sequential", {});
+  recovery_->RollBack();
+  const double share = recovery_->rate_share();
+  recovery_->OnOptimizer();
+  EXPECT_EQ(recovery_->rate_share(), share) << "it had not been given up";
+}
+
+TEST_F(GivenUpTest, AnotherOptimizerIsTriedWithTheWholeRate) {
+  recovery_->OnOptimizer();
+  EXPECT_FALSE(recovery_->gave_up());
+  EXPECT_EQ(network_.learning_rate_scale(), 1);
+}
+
 TEST_F(GivenUpTest, TheSameRateIsTriedWithTheShareThatWasLeft) {
   recovery_->SetRateFactor(0);  // A learner of labels that is frozen.
   EXPECT_TRUE(recovery_->gave_up());

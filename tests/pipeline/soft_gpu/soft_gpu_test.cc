@@ -150,6 +150,26 @@ TEST_P(CapturedSteps, AreThoseMadeOneByOne) {
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, CapturedSteps,
                          ::testing::ValuesIn(pipeline::AllOptimizerKinds()));
 
+// Captured steps have the options of their capture, so others must be captured.
+TEST(CapturedStagesTest, OtherOptionsOfTheOptimizerAreCaptured) {
+  const std::vector<at::Tensor> inputs = pipeline::SmallInputs(40);
+  const pipeline::OptimizerOptions after = {.weight_decay = 0.1, .clip_update = 0};
+  std::vector<pipeline::Outcome> outcomes;
+  for (const bool captures : {false, true}) {
+    pipeline::SmallRun run{.schedule = "one_f_one_b_star", .stages = 3};
+    run.devices = {kGpu};
+    run.captures = captures;
+    outcomes.push_back(pipeline::InTheEngineChangingTo(after, 20, run, inputs));
+    if (captures) {
+      EXPECT_THAT(outcomes.back().why_not_captured, testing::Each(""));
+    }
+    const pipeline::Outcome unchanged = pipeline::InTheEngine(run, inputs);
+    EXPECT_FALSE(at::equal(outcomes.back().parameters[0], unchanged.parameters[0]));
+  }
+  outcomes[0].why_not_captured = outcomes[1].why_not_captured;
+  pipeline::ExpectEqual(outcomes[0], outcomes[1]);
+}
+
 // What a host puts into streams for a sample, after the first ones.
 double PutsForASample(const std::string& schedule, bool captures) {
   constexpr int kShort = 40;

@@ -162,6 +162,133 @@ TEST_F(CutAgainTest, TellsWhatHadNothingToDo) {
   EXPECT_THAT(others, Each(true));
 }
 
+// A change of the optimizer while a network learns.
+struct OptimizerChange {
+  std::string name;
+  OptimizerOptions before;
+  OptimizerOptions after;
+  std::string schedule = "one_f_one_b_star";
+};
+
+class ChangedOptimizer : public CutAgainTest,
+                         public ::testing::WithParamInterface<OptimizerChange> {
+ protected:
+  static constexpr int kChangeAt = 23;
+  static constexpr int kSamples = 50;
+
+  [[nodiscard]] static SmallRun RunWith(const OptimizerOptions& optimizer) {
+    return {.schedule = GetParam().schedule, .stages = 3, .optimizer = optimizer};
+  }
+
+  // One network learns the first part, another one the rest, from the state of the first.
+  static Outcome ByHand(const std::vector<at::Tensor>& inputs) {
+    Outcome outcome;
+    const LayerChain chain = RunWith({}).Chain();
+    std::vector<LayerState> learned;
+    for (const auto& [first, end] : {std::pair(0, kChangeAt), std::pair(kChangeAt, kSamples)}) {
+      OptimizerOptions optimizer = first == 0 ? GetParam().before : GetParam().after;
+      optimizer.learning_rate = GetParam().before.learning_rate;
+      const SmallRun small = RunWith(optimizer);
+      const Plan plan = WithoutBounds(small.PhasesFor(chain).front().plan, kSamples);
+      std::vector<at::Tensor> outputs;
+      StagedNetwork network(small.OptionsFor(chain, plan, outputs));
+      if (first > 0) network.store().Restore(learned);
+      for (int n = first; n < end; ++n) network.Admit(n - first, inputs[n]);
+      RunSerially(plan, end - first, [&network](const Step& step) { network.Run(step); });
+      learned = network.store().Save();
+      outcome.outputs.insert(outcome.outputs.end(), outputs.begin(), outputs.end());
+      outcome.updates = network.updates();
+    }
+    outcome.parameters = Values(WholeChain(chain).parameters());
+    return outcome;
+  }
+};
+
+TEST_P(ChangedOptimizer, ContinuesFromTheStateOfTheFormerOneBitForBit) {
+  const std::vector<at::Tensor> inputs = SmallInputs(kSamples);
+  const Outcome changed =
+      InTheEngineChangingTo(GetParam().after, kChangeAt, RunWith(GetParam().before), inputs);
+  ExpectEqual(changed, ByHand(inputs));
+  Outcome straight = InTheEngine(RunWith(GetParam().before), inputs);
+  EXPECT_FALSE(at::equal(straight.parameters[0], changed.parameters[0])) << "nothing has changed";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Options, ChangedOptimizer,
+    ::testing::Values(
+        OptimizerChange{"Clipping", {.learning_rate = 1e-3}, {.clip_update = 0}},
+        OptimizerChange{"WeightDecay", {.learning_rate = 1e-3}, {.weight_decay = 0.1}, "partime"},
+        OptimizerChange{"NormOfAStage", {.learning_rate = 1e-3}, {.clip_norm = 1e-3}, "sequential"},
+        OptimizerChange{"Momentum",
+                        {.kind = Kind::kSgd, .learning_rate = 1e-2, .momentum = 0.9},
+                        {.kind = Kind::kSgd, .momentum = 0.5, .nesterov = true}},
+        OptimizerChange{"AdamWInPlaceOfAdam",
+                        {.kind = Kind::kAdam, .learning_rate = 1e-3},
+                        {.kind = Kind::kAdamW, .weight_decay = 0.1, .beta1 = 0.5},
+                        "pipedream"},
+        OptimizerChange{"SpikeCompensation",
+                        {.kind = Kind::kSgd, .learning_rate = 1e-2, .momentum = 0.9},
+                        {.kind = Kind::kSgd, .momentum = 0.9, .spike_compensation = true}},
+        OptimizerChange{"PipeMare", {.learning_rate = 1e-3}, {.pipemare_steps = 100}}),
+    [](const auto& test) { return test.param.name; });
+
+class OptimizerRequests : public CutAgainTest {
+ protected:
+  OptimizerRequests() {
+    auto made = NetworkRun::Start({.network = small_.OptionsFor(chain_, plan_, outputs_),
+                                   .phases = {{.plan = plan_}},
+                                   .on_switch = [this] { ++switches_; },
+                                   .on_optimizer = [this] { ++changes_; }});
+    EXPECT_TRUE(made.ok()) << made.status();
+    run_ = *std::move(made);
+  }
+
+  void AdmitOne() {
+    EXPECT_TRUE(run_->AwaitRoom().ok());
+    EXPECT_TRUE(run_->Admit([] { return SmallInputs(1)[0]; }).ok());
+  }
+
+  const SmallRun small_{.schedule = "sequential"};
+  const LayerChain chain_ = SmallChain();
+  const Plan plan_ = PlanOf(chain_, {.schedule = "sequential"});
+  std::vector<at::Tensor> outputs_;
+  int switches_ = 0;
+  int changes_ = 0;
+  std::unique_ptr<NetworkRun> run_;
+};
+
+TEST_F(OptimizerRequests, OneThatCannotContinueIsRefusedAndDisturbsNothing) {
+  const absl::Status other = run_->SetOptimizer({.kind = Kind::kAdam});
+  EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+  EXPECT_THAT(std::string(other.message()), testing::HasSubstr("the state of rmsprop"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(run_->SetOptimizer({.kind = Kind::kSgd})));
+  EXPECT_TRUE(absl::IsInvalidArgument(run_->SetOptimizer({.clip_norm = -1})));
+  AdmitOne();
+  EXPECT_EQ(switches_, 0);
+}
+
+TEST_F(OptimizerRequests, EqualOptionsAndAnotherRateDisturbNothing) {
+  OptimizerOptions other_rate = small_.optimizer;
+  other_rate.learning_rate = 0.5;
+  EXPECT_TRUE(run_->SetOptimizer(small_.optimizer).ok());
+  EXPECT_TRUE(run_->SetOptimizer(other_rate).ok());
+  AdmitOne();
+  EXPECT_EQ(switches_, 0);
+}
+
+TEST_F(OptimizerRequests, SeveralBeforeTheNextSampleAreOneChange) {
+  OptimizerOptions next = small_.optimizer;
+  for (const double clip : {2, 3, 4}) {
+    next.clip_update = clip;
+    EXPECT_TRUE(run_->SetOptimizer(next).ok());
+  }
+  EXPECT_EQ(changes_, 0);
+  AdmitOne();
+  AdmitOne();
+  EXPECT_EQ(changes_, 1);
+  EXPECT_EQ(switches_, 1);
+}
+
 // A roll-back writes to the weights of a GPU between two samples.
 TEST(NetworkRunTest, AGpuThatFailsInAPauseIsReportedAsSuch) {
   const SmallRun small{.schedule = "sequential"};

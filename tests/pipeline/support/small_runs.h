@@ -18,6 +18,7 @@
 #include "pipeline/engine/phased_engine.h"
 #include "pipeline/plan/serial_run.h"
 #include "pipeline/schedules/building_blocks.h"
+#include "pipeline/stages/network_run.h"
 #include "pipeline/stages/staged_network.h"
 #include "tests/pipeline/support/small_chain.h"
 #include "tests/pipeline/support/without_bounds.h"
@@ -144,6 +145,30 @@ inline Outcome InTheEngine(const SmallRun& run, const std::vector<at::Tensor>& i
   outcome.buffers = Values(WholeChain(chain).buffers());
   outcome.updates = network.updates();
   outcome.why_not_captured = network.why_not_captured();
+  return outcome;
+}
+
+// With the optimizer's options `after` from sample `change_at` on.
+inline Outcome InTheEngineChangingTo(const OptimizerOptions& after, int change_at,
+                                     const SmallRun& run, const std::vector<at::Tensor>& inputs) {
+  Outcome outcome;
+  const LayerChain chain = run.Chain();
+  const Phases phases = run.PhasesFor(chain);
+  auto made = NetworkRun::Start(
+      {.network = run.OptionsFor(chain, phases.front().plan, outcome.outputs), .phases = phases});
+  EXPECT_TRUE(made.ok()) << made.status();
+  NetworkRun& network_run = **made;
+  for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+    if (i == change_at) {
+      EXPECT_TRUE(network_run.SetOptimizer(after).ok());
+    }
+    EXPECT_TRUE(network_run.AwaitRoom().ok());
+    EXPECT_TRUE(network_run.Admit([&] { return inputs[i]; }).ok());
+  }
+  EXPECT_TRUE(network_run.Drain().ok());
+  outcome.parameters = Values(WholeChain(chain).parameters());
+  outcome.updates = network_run.network().updates();
+  outcome.why_not_captured = network_run.network().why_not_captured();
   return outcome;
 }
 

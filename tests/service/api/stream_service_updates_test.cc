@@ -165,15 +165,58 @@ TEST_F(StreamChangesTest, AnotherSourceAndAnotherRateAtOnceLeaveTheLearnerItsWei
   EXPECT_EQ(street().Snapshot().policy.every, 4);
 }
 
+TEST_F(StreamChangesTest, ALearnerGetsOtherOptionsOfItsOptimizerAndKeepsWhatItLearned) {
+  const std::string run = Served("street")->run_id;
+  ASSERT_TRUE(Update("street", R"({"source": {"uri": "rtsp://***@camera/1"},
+                                   "optimizer": {"clip_update": 2, "weight_decay": 0.01}})")
+                  .ok());
+  EXPECT_EQ(stream_.run_id(), run);
+  EXPECT_EQ(street_.learner->optimizer().clip_update, 2);
+  EXPECT_EQ(street_.learner->optimizer().weight_decay, 0.01);
+  EXPECT_THAT(JsonOf(stream_.config()), HasSubstr(R"("clip_update":2)"));
+  // Left out, the defaults hold again.
+  ASSERT_TRUE(Update("street", R"({"source": {"uri": "rtsp://***@camera/1"}})").ok());
+  EXPECT_EQ(stream_.run_id(), run);
+  EXPECT_EQ(street_.learner->optimizer().clip_update, 1);
+  EXPECT_EQ(street_.learner->optimizer().weight_decay, 0);
+}
+
+TEST_F(StreamChangesTest, AnotherKindOfOptimizerOrOtherStateIsNotForARunningLearner) {
+  for (const char* const optimizer :
+       {R"({"kind": "adam"})", R"({"kind": "sgd", "momentum": 0.9})"}) {
+    const grpc::Status status =
+        Update("street", absl::StrCat(R"({"source": {"uri": "rtsp://***@camera/1"},
+                                          "model": {"learning_rate": 0.01},
+                                          "optimizer": )",
+                                      optimizer, "}"));
+    EXPECT_EQ(ReasonOf(status), "WOULD_FORGET") << optimizer;
+    EXPECT_EQ(street_.learner->optimizers_set, 0) << "a refused change does not disturb it";
+    EXPECT_NE(street().Snapshot().learning_rate, 0.01);
+  }
+}
+
+TEST_F(StreamChangesTest, WhatTheLearnerRefusesLastUndoesAnotherOptimizer) {
+  const pipeline::OptimizerOptions before = street().Snapshot().optimizer;
+  pipeline::OptimizerOptions clipped = before;
+  clipped.clip_update = 3;
+  EXPECT_TRUE(absl::IsInvalidArgument(street().Change({.learning_rate = 2, .optimizer = clipped})));
+  EXPECT_EQ(street_.learner->optimizer().clip_update, before.clip_update);
+  EXPECT_EQ(street().Snapshot().optimizer.clip_update, before.clip_update);
+  ASSERT_TRUE(street().Change({.learning_rate = 0.1, .optimizer = clipped}).ok());
+  EXPECT_EQ(street().Snapshot().optimizer.clip_update, 3);
+}
+
 TEST_F(StreamChangesTest, WhereTheSourceOfSuchAChangeCannotBeOpenedTheLearnerIsAsItWas) {
   ASSERT_TRUE(street().Change({.learning_rate = 0.002}).ok());
   const StreamConfig config =
       Parsed(absl::StrCat(R"({"name":"street","source":{"uri":")", kNoSuchSource,
-                          R"("},"model":{"learning_rate":0.01},"learning":{"every":4}})"));
+                          R"("},"model":{"learning_rate":0.01},"learning":{"every":4},)"
+                          R"("optimizer":{"clip_update":2}})"));
   EXPECT_TRUE(absl::IsNotFound(changes_.Update({.name = "street"}, config, false).status()));
   EXPECT_EQ(street().Snapshot().uri, "rtsp://***@camera/1");
   EXPECT_EQ(street().Snapshot().learning_rate, 0.002);
   EXPECT_EQ(street().Snapshot().policy.every, 1);
+  EXPECT_EQ(street_.learner->optimizer().clip_update, 1);
   EXPECT_EQ(Served("street")->config().flow.learning.policy.every, 1);
 }
 

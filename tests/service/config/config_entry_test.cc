@@ -48,10 +48,12 @@ TEST(ConfigEntryTest, IsTheSameHoweverItsNumbersAreWritten) {
 }
 
 TEST(ConfigEntryTest, TellsWhatCanChangeWhileItLearns) {
-  for (const char* const key : {"source", "source.uri", "learning.every", "model.learning_rate"}) {
+  for (const char* const key : {"source", "source.uri", "learning.every", "model.learning_rate",
+                                "optimizer.momentum", "optimizer.clip_update"}) {
     EXPECT_TRUE(CanChangeWhileItLearns(key)) << key;
   }
-  for (const char* const key : {"model", "model.seed", "schedule.stages", "sources.uri"}) {
+  for (const char* const key :
+       {"model", "model.seed", "schedule.stages", "sources.uri", "optimizer", "optimizer.kind"}) {
     EXPECT_FALSE(CanChangeWhileItLearns(key)) << key;
   }
   EXPECT_TRUE(IsOfSource("source.uri"));

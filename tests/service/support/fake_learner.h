@@ -121,6 +121,20 @@ class FakeLearner final : public pipeline::Learner {
     return checked;
   }
   double learning_rate() const override { return rate; }
+  /// Refuses one that keeps something else of each weight than RMSprop.
+  absl::Status SetOptimizer(const pipeline::OptimizerOptions& changed) override {
+    if (pipeline::OptimizerStateTensors(changed) != 1) {
+      return absl::FailedPreconditionError("it cannot continue from the state of RMSprop");
+    }
+    std::scoped_lock lock(mu_);
+    optimizer_ = changed;
+    ++optimizers_set;
+    return absl::OkStatus();
+  }
+  pipeline::OptimizerOptions optimizer() const {
+    std::scoped_lock lock(mu_);
+    return optimizer_;
+  }
   absl::Status SetPolicy(const pipeline::UpdatePolicyOptions& policy) override {
     if (labels_) return Learner::SetPolicy(policy);
     absl::Status checked = pipeline::CheckUpdatePolicy(policy);
@@ -175,6 +189,7 @@ class FakeLearner final : public pipeline::Learner {
   std::atomic<double> rate;
   std::atomic<int> every = 1;
   std::atomic<int> checkpoints_asked_for = 0;
+  std::atomic<int> optimizers_set = 0;
 
   pipeline::LearningFigures learning() const override {
     std::scoped_lock lock(mu_);
@@ -341,6 +356,7 @@ class FakeLearner final : public pipeline::Learner {
   mutable std::mutex mu_;
   pipeline::LearnerDescription description_;
   std::vector<pipeline::StageTime> worked_;
+  pipeline::OptimizerOptions optimizer_;
   pipeline::LearningFigures learning_;
   std::function<void(pipeline::ModelPrediction&)> change_;
   std::function<void()> at_questions_;
