@@ -12,15 +12,38 @@ Step StepOf(const Plan& plan, const Operation& operation, std::int64_t period) {
   return {operation.kind, operation.stage, first, first + operation.count - 1};
 }
 
-bool Exists(const Plan& plan, const Step& step, std::int64_t samples) {
-  if (step.first < 0) return false;
-  if (step.kind == OperationKind::kForward) return step.last < samples;
+namespace {
+
+// The samples after sample t that must exist for a backward of sample t in `stage`.
+int LeadBehind(const Plan& plan, int stage) {
   int lead = 0;
-  for (int stage = step.stage; stage <= plan.stage_count(); ++stage) {
+  for (; stage <= plan.stage_count(); ++stage) {
     lead = std::max(lead, plan.rules(stage).lead);
     // Such a stage does not depend on later ones.
     if (plan.rules(stage).gradient == GradientFrom::kOwnLoss) break;
   }
+  return lead;
+}
+
+// The same where an earlier rank's `stage` sends the gradients that this rank makes. At the end of
+// the stream it sends more of them than the stage itself can use.
+int LeadOfSending(const Plan& plan, int stage) {
+  int lead = LeadBehind(plan, stage);
+  for (const Channel& channel : plan.channels) {
+    if (channel.from != stage || !plan.CarriesGradients(channel) || !plan.IsHere(channel)) continue;
+    lead = std::min(lead, LeadBehind(plan, channel.to));
+  }
+  return lead;
+}
+
+}  // namespace
+
+bool Exists(const Plan& plan, const Step& step, std::int64_t samples) {
+  if (step.first < 0) return false;
+  if (step.kind == OperationKind::kForward) return step.last < samples;
+  const bool sends = step.kind == OperationKind::kBackward &&
+                     plan.rules(step.stage).place == StagePlace::kEarlierRank;
+  const int lead = sends ? LeadOfSending(plan, step.stage) : LeadBehind(plan, step.stage);
   return step.last + lead < samples;
 }
 

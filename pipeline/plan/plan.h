@@ -71,6 +71,13 @@ enum class GradientFrom {
   kOwnLoss,  ///< The stage's own loss, on its own output. No gradient crosses the cut behind it.
 };
 
+/// The rank that runs a stage, seen from the rank that has this plan (plan_part.h).
+enum class StagePlace {
+  kHere,
+  kEarlierRank,  ///< Before all stages of this rank. Its operations here only carry tensors.
+  kLaterRank,    ///< The same, after all stages of this rank.
+};
+
 /// The buffers of a stage, and the activations that its backward multiplies.
 struct StageRules {
   /// The backward of sample t uses the activations of sample t + lead.
@@ -84,6 +91,7 @@ struct StageRules {
   /// Whether each backward has a weight gradient. Only forwards come between the two. It reads no
   /// weights, and frees the slots of the activations and of the gradients that arrived.
   bool splits_backward = false;
+  StagePlace place = StagePlace::kHere;
 
   friend bool operator==(const StageRules&, const StageRules&) = default;
 };
@@ -120,6 +128,14 @@ struct Plan {
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages.size()); }
   /// REQUIRES: 1 <= stage <= stage_count().
   [[nodiscard]] const StageRules& rules(int stage) const { return stages.at(stage - 1); }
+  /// Also of the camera, stage 0.
+  [[nodiscard]] bool IsHere(int stage) const {
+    return stage == 0 || rules(stage).place == StagePlace::kHere;
+  }
+  /// Whether `channel` begins or ends at a stage of this rank. The others carry nothing here.
+  [[nodiscard]] bool IsHere(const Channel& channel) const {
+    return IsHere(channel.from) || IsHere(channel.to);
+  }
   /// The operation that is the last to read what a stage keeps of a sample, and that completes the
   /// gradients of its weights.
   [[nodiscard]] OperationKind LastOfBackward(int stage) const {
@@ -148,7 +164,8 @@ struct Step {
 [[nodiscard]] Step StepOf(const Plan& plan, const Operation& operation, std::int64_t period);
 
 /// Whether `step` runs at all when the stream ends after `samples` samples. A backward does not run
-/// if its stage, or a stage behind it, lacks sample t + lead. Its update does not run either.
+/// if its stage, or a stage behind it, lacks sample t + lead. Its update does not run either. Where
+/// an earlier rank's backward sends gradients, it runs if one of these gradients exists.
 [[nodiscard]] bool Exists(const Plan& plan, const Step& step, std::int64_t samples);
 
 /// 'F', 'B', 'W' or 'U'.

@@ -151,6 +151,7 @@ absl::Status CheckPatternsInOrder(const Plan& plan, const Order& order) {
                  ", which is of the pattern after it");
 }
 
+// A stage elsewhere carries forwards and gradients on two devices, and holds no weights here.
 absl::Status CheckDevices(const Plan& plan, int stage, const OrdersOfStage& orders) {
   for (const Order& order : orders) {
     for (const Order::Entry& entry : order.entries) {
@@ -169,7 +170,7 @@ absl::Status CheckDevices(const Plan& plan, int stage, const OrdersOfStage& orde
                  " and has its ", std::string(Name(kind)), "s on device ", device(kind),
                  "; gradients stay on one");
   }
-  if (device(kForward) == device(kUpdate)) return absl::OkStatus();
+  if (device(kForward) == device(kUpdate) || !plan.IsHere(stage)) return absl::OkStatus();
   if (plan.rules(stage).versions > 1) {
     return Wrong(
         plan, "stage ", stage, " holds ", plan.rules(stage).versions,
@@ -298,6 +299,10 @@ absl::StatusOr<std::vector<StageFigures>> CheckPlan(const Plan& plan) {
   std::vector<StageFigures> figures;
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
     MILLRACE_RETURN_IF_ERROR(CheckSplitBackwards(plan, stage));
+    if (!plan.IsHere(stage)) {
+      figures.emplace_back();
+      continue;
+    }
     figures.push_back(WalkStage(plan, stage));
     MILLRACE_RETURN_IF_ERROR(CheckRoom(plan, stage, figures.back()));
   }

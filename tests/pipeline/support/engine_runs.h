@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <random>
 #include <string>
 #include <thread>
@@ -47,12 +48,14 @@ inline void Serially(const Plan& plan, int samples, FakeStages& stages) {
   RunSerially(plan, samples, [&](const Step& step) { stages.Run(step); });
 }
 
-inline absl::Status InTheEngine(const Plan& plan, int samples, FakeStages& stages) {
+/// `run` runs the steps; `stages` only admits.
+inline absl::Status InTheEngine(const Plan& plan, int samples, FakeStages& stages,
+                                const std::function<void(const Step&)>& run) {
   auto engine = Engine::Start({.plan = plan,
                                .run =
                                    [&](const Step& step) {
                                      Jitter();
-                                     stages.Run(step);
+                                     run(step);
                                      Jitter();
                                      return true;
                                    },
@@ -64,6 +67,10 @@ inline absl::Status InTheEngine(const Plan& plan, int samples, FakeStages& stage
     EXPECT_EQ(*number, sample);
   }
   return (*engine)->Drain();
+}
+
+inline absl::Status InTheEngine(const Plan& plan, int samples, FakeStages& stages) {
+  return InTheEngine(plan, samples, stages, [&](const Step& step) { stages.Run(step); });
 }
 
 }  // namespace millrace::pipeline

@@ -61,6 +61,32 @@ class FakeStagesIn {
     }
   }
 
+  /// A step of a stage on another rank (plan_part.h). Calls `carry` with each channel to or from a
+  /// stage of this rank, the sample, whether to send the value, and the value. The stream has
+  /// `samples` samples.
+  template <typename CarryValue>
+  void Carry(const Step& step, std::int64_t samples, const CarryValue& carry) {
+    for (std::int64_t sample = step.first; sample <= step.last; ++sample) {
+      ForChannels([&](const Channel& c, Rings& r) {
+        const bool touches = c.from == step.stage || c.to == step.stage;
+        if (c.from == 0 || !touches || !plan_.IsHere(c)) return;
+        double value = 0;
+        if (step.kind == OperationKind::kForward) {
+          const bool sends = c.to == step.stage;
+          if (sends) value = r.forward.Read(sample);
+          carry(c, sample, sends, value);
+          if (!sends) r.forward.Write(sample, value);
+        } else if (step.kind == OperationKind::kBackward && plan_.CarriesGradients(c)) {
+          const bool sends = c.from == step.stage;
+          if (!Exists(plan_, {OperationKind::kBackward, c.to, sample, sample}, samples)) return;
+          if (sends) value = r.backward.Read(PlaceOf(c, sample));
+          carry(c, sample, sends, value);
+          if (!sends) r.backward.Write(PlaceOf(c, sample), value);
+        }
+      });
+    }
+  }
+
   [[nodiscard]] std::vector<double> weights() const {
     std::vector<double> weights;
     for (const auto& stage : stages_) weights.push_back(stage->weight(stage->version));
