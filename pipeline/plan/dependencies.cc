@@ -72,8 +72,7 @@ class Dependencies::Builder {
           break;
       }
     }
-    const bool is_here = plan_.IsHere(operation.stage);
-    if (is_here && operation.kind == kUpdate) AddReadersOfReplaced(operation.stage);
+    if (operation.kind == kUpdate) AddReadersOfReplaced(operation.stage);
     if (operation.weights.which == WeightsRead::Which::kLag) {
       // The version after the updates of the patterns before -lag, which cover all their samples.
       AddPatterns(kUpdate, operation.stage, -operation.weights.lag);
@@ -111,32 +110,38 @@ class Dependencies::Builder {
   // Free slots in the channels that `stage` writes activations to.
   void AddRoom(int stage, std::int64_t sample) {
     for (const Channel& channel : plan_.channels) {
-      if (channel.from != stage || !plan_.IsHere(channel)) continue;
+      if (channel.from != stage || !plan_.IsOwn(channel)) continue;
       Raise(kForward, channel.to, positions_.Position(kForward, stage, sample) - channel.slots);
     }
   }
 
   void AddForward(int stage, std::int64_t sample) {
     for (const Channel& channel : plan_.channels) {
-      if (channel.to == stage && plan_.IsHere(channel)) Add(kForward, channel.from, sample);
+      if (channel.to == stage && plan_.IsOwn(channel)) Add(kForward, channel.from, sample);
     }
     AddRoom(stage, sample);
-    if (!plan_.IsHere(stage)) return Add(kForward, 0, sample);
+    if (!plan_.IsOwn(stage)) return Add(kForward, 0, sample);
     const StageRules& rules = plan_.rules(stage);
     Add(plan_.LastOfBackward(stage), stage, sample - rules.slots - rules.lead);
   }
 
   void AddBackward(int stage, std::int64_t sample) {
-    const StageRules& rules = plan_.rules(stage);
-    if (rules.place != StagePlace::kEarlierRank) Add(kForward, stage, sample + rules.lead);
+    bool sends = false;
     for (const Channel& channel : plan_.channels) {
-      if (!plan_.CarriesGradients(channel) || !plan_.IsHere(channel)) continue;
-      if (channel.from == stage) Add(kBackward, channel.to, sample);
+      if (!plan_.CarriesGradients(channel) || !plan_.IsOwn(channel)) continue;
+      if (channel.from == stage) {
+        Add(kBackward, channel.to, sample);
+        sends = true;
+      }
       if (channel.to != stage) continue;
       Raise(plan_.LastOfBackward(channel.from), channel.from,
             positions_.Position(kBackward, stage, sample) - channel.gradient_slots);
     }
-    if (dependencies_.empty()) Add(kForward, stage, sample);
+    if (plan_.IsOwn(stage)) {
+      Add(kForward, stage, sample + plan_.rules(stage).lead);
+    } else if (!sends) {
+      Add(kForward, stage, sample + LeadBehind(plan_, stage));
+    }
   }
 
   // Update q writes version q + 1 over version q + 1 - versions. Operations with lag r read the old

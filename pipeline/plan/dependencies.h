@@ -35,9 +35,9 @@ using OrderedDependencies = std::vector<std::vector<std::vector<Dependency>>>;
 ///   - Its output has a free place: the last reader of the slot's older sample is done. For an
 ///     update, the last reader of the version that it overwrites is done.
 /// A stage of another rank (plan_part.h) keeps nothing here, so its operations wait for no slot or
-/// version of its own. They wait for what they send, and for room for what they receive. Where that
-/// is nothing, a forward waits for admission, and a backward for its forward: a sample that does
-/// not exist has neither.
+/// version of its own. They wait for the tensors to send, and for room for tensors to receive. A
+/// forward also waits for admission. A backward that sends nothing also waits until the sample has
+/// a backward at all.
 /// Constant after construction. The plan need not outlive it.
 class Dependencies {
  public:

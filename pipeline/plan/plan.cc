@@ -12,9 +12,6 @@ Step StepOf(const Plan& plan, const Operation& operation, std::int64_t period) {
   return {operation.kind, operation.stage, first, first + operation.count - 1};
 }
 
-namespace {
-
-// The samples after sample t that must exist for a backward of sample t in `stage`.
 int LeadBehind(const Plan& plan, int stage) {
   int lead = 0;
   for (; stage <= plan.stage_count(); ++stage) {
@@ -25,12 +22,14 @@ int LeadBehind(const Plan& plan, int stage) {
   return lead;
 }
 
+namespace {
+
 // The same where an earlier rank's `stage` sends the gradients that this rank makes. At the end of
 // the stream it sends more of them than the stage itself can use.
 int LeadOfSending(const Plan& plan, int stage) {
   int lead = LeadBehind(plan, stage);
   for (const Channel& channel : plan.channels) {
-    if (channel.from != stage || !plan.CarriesGradients(channel) || !plan.IsHere(channel)) continue;
+    if (channel.from != stage || !plan.CarriesGradients(channel) || !plan.IsOwn(channel)) continue;
     lead = std::min(lead, LeadBehind(plan, channel.to));
   }
   return lead;
@@ -41,8 +40,7 @@ int LeadOfSending(const Plan& plan, int stage) {
 bool Exists(const Plan& plan, const Step& step, std::int64_t samples) {
   if (step.first < 0) return false;
   if (step.kind == OperationKind::kForward) return step.last < samples;
-  const bool sends = step.kind == OperationKind::kBackward &&
-                     plan.rules(step.stage).place == StagePlace::kEarlierRank;
+  const bool sends = plan.rules(step.stage).rank == StageRank::kEarlier;
   const int lead = sends ? LeadOfSending(plan, step.stage) : LeadBehind(plan, step.stage);
   return step.last + lead < samples;
 }

@@ -71,11 +71,11 @@ enum class GradientFrom {
   kOwnLoss,  ///< The stage's own loss, on its own output. No gradient crosses the cut behind it.
 };
 
-/// The rank that runs a stage, seen from the rank that has this plan (plan_part.h).
-enum class StagePlace {
-  kHere,
-  kEarlierRank,  ///< Before all stages of this rank. Its operations here only carry tensors.
-  kLaterRank,    ///< The same, after all stages of this rank.
+/// The rank (a process) that runs a stage, seen from the rank that has this plan (plan_part.h).
+enum class StageRank {
+  kOwn,
+  kEarlier,  ///< Before all stages of this rank. Its operations here only carry tensors.
+  kLater,    ///< The same, after all stages of this rank.
 };
 
 /// The buffers of a stage, and the activations that its backward multiplies.
@@ -91,7 +91,7 @@ struct StageRules {
   /// Whether each backward has a weight gradient. Only forwards come between the two. It reads no
   /// weights, and frees the slots of the activations and of the gradients that arrived.
   bool splits_backward = false;
-  StagePlace place = StagePlace::kHere;
+  StageRank rank = StageRank::kOwn;
 
   friend bool operator==(const StageRules&, const StageRules&) = default;
 };
@@ -129,12 +129,13 @@ struct Plan {
   /// REQUIRES: 1 <= stage <= stage_count().
   [[nodiscard]] const StageRules& rules(int stage) const { return stages.at(stage - 1); }
   /// Also of the camera, stage 0.
-  [[nodiscard]] bool IsHere(int stage) const {
-    return stage == 0 || rules(stage).place == StagePlace::kHere;
+  [[nodiscard]] bool IsOwn(int stage) const {
+    return stage == 0 || rules(stage).rank == StageRank::kOwn;
   }
-  /// Whether `channel` begins or ends at a stage of this rank. The others carry nothing here.
-  [[nodiscard]] bool IsHere(const Channel& channel) const {
-    return IsHere(channel.from) || IsHere(channel.to);
+  /// Whether `channel` begins or ends at a stage of this rank, or begins at the camera: each rank
+  /// admits every sample. The others carry nothing here.
+  [[nodiscard]] bool IsOwn(const Channel& channel) const {
+    return IsOwn(channel.from) || IsOwn(channel.to);
   }
   /// The operation that is the last to read what a stage keeps of a sample, and that completes the
   /// gradients of its weights.
@@ -163,9 +164,13 @@ struct Step {
 /// The step of `operation` in `period`. Negative samples: no work, the pipeline is still filling.
 [[nodiscard]] Step StepOf(const Plan& plan, const Operation& operation, std::int64_t period);
 
+/// The greatest lead of `stage` and of the stages that its gradient comes through. A backward of
+/// sample t there needs sample t + this one.
+[[nodiscard]] int LeadBehind(const Plan& plan, int stage);
+
 /// Whether `step` runs at all when the stream ends after `samples` samples. A backward does not run
-/// if its stage, or a stage behind it, lacks sample t + lead. Its update does not run either. Where
-/// an earlier rank's backward sends gradients, it runs if one of these gradients exists.
+/// if its stage, or a stage behind it, lacks sample t + lead. Its update does not run either. The
+/// backward of an earlier rank's stage runs if it has a gradient to send.
 [[nodiscard]] bool Exists(const Plan& plan, const Step& step, std::int64_t samples);
 
 /// 'F', 'B', 'W' or 'U'.

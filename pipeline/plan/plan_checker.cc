@@ -49,6 +49,16 @@ absl::Status CheckChannels(const Plan& plan) {
   return absl::OkStatus();
 }
 
+// The stages of earlier ranks, then those of this rank, then those of later ranks.
+absl::Status CheckRanksInOrder(const Plan& plan) {
+  const auto place = [](const StageRules& rules) {
+    return rules.rank == StageRank::kEarlier ? 0 : rules.rank == StageRank::kOwn ? 1 : 2;
+  };
+  const bool any = std::ranges::any_of(plan.stages, [&](auto& rules) { return place(rules) == 1; });
+  if (any && std::ranges::is_sorted(plan.stages, {}, place)) return absl::OkStatus();
+  return Wrong(plan, "stages of this rank must be neighbours, and at least one");
+}
+
 absl::Status CheckRules(const Plan& plan) {
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
     const StageRules& rules = plan.rules(stage);
@@ -170,7 +180,7 @@ absl::Status CheckDevices(const Plan& plan, int stage, const OrdersOfStage& orde
                  " and has its ", std::string(Name(kind)), "s on device ", device(kind),
                  "; gradients stay on one");
   }
-  if (device(kForward) == device(kUpdate) || !plan.IsHere(stage)) return absl::OkStatus();
+  if (device(kForward) == device(kUpdate) || !plan.IsOwn(stage)) return absl::OkStatus();
   if (plan.rules(stage).versions > 1) {
     return Wrong(
         plan, "stage ", stage, " holds ", plan.rules(stage).versions,
@@ -294,12 +304,13 @@ absl::StatusOr<std::vector<StageFigures>> CheckPlan(const Plan& plan) {
   if (plan.samples_per_pattern < 1) return Wrong(plan, "a pattern has at least one sample");
   MILLRACE_RETURN_IF_ERROR(CheckChannels(plan));
   MILLRACE_RETURN_IF_ERROR(CheckRules(plan));
+  MILLRACE_RETURN_IF_ERROR(CheckRanksInOrder(plan));
   MILLRACE_RETURN_IF_ERROR(CheckOrders(plan));
   MILLRACE_RETURN_IF_ERROR(CheckChannelOrders(plan));
   std::vector<StageFigures> figures;
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
     MILLRACE_RETURN_IF_ERROR(CheckSplitBackwards(plan, stage));
-    if (!plan.IsHere(stage)) {
+    if (!plan.IsOwn(stage)) {
       figures.emplace_back();
       continue;
     }

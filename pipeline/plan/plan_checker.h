@@ -10,7 +10,8 @@
 
 namespace millrace::pipeline {
 
-/// Checks that `plan` can run without limit, and returns the figures of stages 1 to D. Fails with
+/// Checks that `plan` can run without limit, and returns the figures of stages 1 to D. The
+/// figures of a stage of another rank are 0. Fails with
 /// INVALID_ARGUMENT, naming the operation and the error, and marking its place in the pattern.
 /// Errors:
 ///   - a sample's operation is missing, doubled or out of order
@@ -18,6 +19,7 @@ namespace millrace::pipeline {
 ///   - between a backward and its weight gradient, its stage does other than to go forward
 ///   - there are too few slots, or weights are overwritten before their last read
 ///   - a channel leads to no stage
+///   - stages of one rank are no neighbours
 ///   - the plan deadlocks
 [[nodiscard]] absl::StatusOr<std::vector<StageFigures>> CheckPlan(const Plan& plan);
 

@@ -1,6 +1,6 @@
 #include "pipeline/plan/plan_part.h"
 
-#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,23 +49,23 @@ absl::StatusOr<Plan> PartOf(const Plan& plan, std::span<const int> rank_of_stage
   Plan part = plan;
   for (std::size_t i = 0; i < part.stages.size(); ++i) {
     StageRules& rules = part.stages[i];
-    rules.place = rank_of_stage[i] > rank   ? StagePlace::kEarlierRank
-                  : rank_of_stage[i] < rank ? StagePlace::kLaterRank
-                                            : StagePlace::kHere;
+    rules.rank = rank_of_stage[i] > rank   ? StageRank::kEarlier
+                 : rank_of_stage[i] < rank ? StageRank::kLater
+                                           : StageRank::kOwn;
   }
   std::vector<std::vector<Operation>> forwards(part.stages.size());
   std::vector<std::vector<Operation>> others(part.stages.size());
   for (std::vector<Operation>& order : part.devices) {
     for (const Operation& operation : order) {
-      if (part.IsHere(operation.stage)) continue;
+      if (part.IsOwn(operation.stage)) continue;
       const bool is_forward = operation.kind == OperationKind::kForward;
       (is_forward ? forwards : others)[operation.stage - 1].push_back(Carrying(operation));
     }
-    std::erase_if(order, [&](const Operation& one) { return !part.IsHere(one.stage); });
+    std::erase_if(order, [&](const Operation& one) { return !part.IsOwn(one.stage); });
   }
   std::erase_if(part.devices, [](const auto& order) { return order.empty(); });
   for (std::size_t i = 0; i < part.stages.size(); ++i) {
-    if (part.stages[i].place == StagePlace::kHere) continue;
+    if (part.stages[i].rank == StageRank::kOwn) continue;
     part.devices.push_back(std::move(forwards[i]));
     part.devices.push_back(std::move(others[i]));
   }

@@ -1,9 +1,9 @@
 // The part of a plan that one rank runs. Ranks are processes, on one or several hosts, that learn
 // one network together.
 //
-// Every rank runs the whole plan. A stage that runs on another rank stays in it. What its
-// operations do here is to carry: its forward sends or receives activations, its backward
-// gradients. So the engine, the rings and their counters stay as they are.
+// Every rank runs the whole plan. A stage that runs on another rank stays in it, but its operations
+// here only carry tensors: its forward activations, its backward gradients. So the engine, the
+// rings and their counters stay as they are.
 //
 //   F_s  of a later stage     sends the activations that stages of this rank made for it
 //        of an earlier stage  receives those that it made for stages of this rank
@@ -27,7 +27,7 @@ namespace millrace::pipeline {
 /// The plan of `rank`. The devices of its own stages keep their orders. Each stage elsewhere has
 /// two devices of its own at the end: one for its forwards, one for the rest. So no transfer waits
 /// behind another stage's. Fails as CheckRanks(), and with INVALID_ARGUMENT if no stage has that
-/// rank.
+/// rank. REQUIRES: CheckPlan(plan) is OK.
 [[nodiscard]] absl::StatusOr<Plan> PartOf(const Plan& plan, std::span<const int> rank_of_stage,
                                           int rank);
 

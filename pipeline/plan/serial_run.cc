@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/check.h"
 #include "pipeline/plan/plan_cursor.h"
 #include "pipeline/plan/stage_walk.h"
 #include "pipeline/plan/versions_read.h"
@@ -20,7 +21,9 @@ class SerialRun {
       : plan_(plan),
         reads_(plan),
         samples_(samples),
-        end_(samples / plan.samples_per_pattern + MaxShift(plan) + 1) {}
+        end_(samples / plan.samples_per_pattern + MaxShift(plan) + 1) {
+    for (int stage = 1; stage <= plan.stage_count(); ++stage) MILLRACE_CHECK(plan.IsOwn(stage));
+  }
 
   // Moves `at` to the next step that runs in this stream. Returns whether there is one.
   [[nodiscard]] bool Find(PlanCursor& at) const {

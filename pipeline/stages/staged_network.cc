@@ -46,6 +46,7 @@ StagedNetwork::StagedNetwork(Options options)
 void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
   running_plan_ = std::make_unique<RunningPlan>(std::move(plan), first_sample);
   for (int stage = 1; stage <= stage_count(); ++stage) {
+    MILLRACE_CHECK(running_plan_->plan.IsOwn(stage));
     const StageFigures figures = WalkStage(running_plan_->plan, stage);
     Optimizer& optimizer = store_.optimizer(stage);
     optimizer.set_delay(std::max(figures.staleness, figures.gradient_age));

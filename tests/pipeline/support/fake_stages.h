@@ -69,7 +69,7 @@ class FakeStagesIn {
     for (std::int64_t sample = step.first; sample <= step.last; ++sample) {
       ForChannels([&](const Channel& c, Rings& r) {
         const bool touches = c.from == step.stage || c.to == step.stage;
-        if (c.from == 0 || !touches || !plan_.IsHere(c)) return;
+        if (c.from == 0 || !touches || !plan_.IsOwn(c)) return;
         double value = 0;
         if (step.kind == OperationKind::kForward) {
           const bool sends = c.to == step.stage;
