@@ -24,7 +24,7 @@ namespace {
 absl::Status WouldForget(const std::string& name, const std::string& refusal) {
   const std::string why = refusal.empty() ? "" : absl::StrCat(" (", refusal, ")");
   return WithReason(
-      "WOULD_FORGET", {{"stream", name}},
+      "WOULD_FORGET", {{"stream", name}, {"refusal", refusal}},
       absl::FailedPreconditionError(absl::StrCat(
           "stream '", name,
           "' keeps no checkpoints: what it has learned would be lost by this change", why,

@@ -62,14 +62,23 @@ absl::StatusOr<StreamConfig> Applied(const StreamConfig& before, const StreamCon
 
 /// The error names the keys whose change would lose what was learned: a file cannot permit that
 /// loss.
-absl::Status WouldForget(std::vector<std::string> keys) {
+/// `refusal`: why the running learner does not take the change; may be empty.
+absl::Status WouldForget(std::vector<std::string> keys, const std::string& refusal) {
   std::vector<std::string> others = keys;
   std::erase_if(others, CanChangeWhileItLearns);
   if (!others.empty()) keys = std::move(others);
-  return absl::FailedPreconditionError(absl::StrCat(
-      absl::StrJoin(keys, ", "),
-      " cannot change while it learns: it keeps no checkpoints, and what it has learned would be "
-      "lost. Start the server again, or reset the stream by a client's UpdateStream"));
+  const std::string why = refusal.empty() ? "" : absl::StrCat(refusal, ", and ");
+  return absl::FailedPreconditionError(
+      absl::StrCat(absl::StrJoin(keys, ", "), " cannot change while it learns: ", why,
+                   "it keeps no checkpoints, and what it has learned would be "
+                   "lost. Start the server again, or reset the stream by a client's UpdateStream"));
+}
+
+std::string RefusalOf(const absl::Status& status) {
+  for (const auto& [name, value] : ValuesOf(status)) {
+    if (name == "refusal") return value;
+  }
+  return "";
 }
 
 }  // namespace
@@ -193,7 +202,10 @@ absl::Status ConfigReload::Change(const StreamConfig& before, const StreamConfig
   absl::Status status =
       options_.changes->Update({.name = next.name, .of_file = true}, apply, /*allow_reset=*/false)
           .status();
-  if (ReasonOf(status) == "WOULD_FORGET") return WouldForget(std::move(keys));
+  if (ReasonOf(status) == "WOULD_FORGET") return WouldForget(std::move(keys), RefusalOf(status));
+  if (status.ok() && !keys.empty()) {
+    spdlog::info("stream '{}': the file changes {}", next.name, absl::StrJoin(keys, ", "));
+  }
   if (status.ok() && by_clients) {
     spdlog::info(
         "stream '{}': clients have changed it; what the file says otherwise now holds as it "

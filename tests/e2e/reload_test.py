@@ -98,6 +98,7 @@ class ReloadTest(unittest.TestCase):
         self.assertEqual(self.by_name()["door"].run_id, run)
         self.write(optimizer={})
         self.assertIn("2 streams changed", self.reload(server))
+        self.assertIn("'door': the file changes optimizer.clip_update, optimizer.weight_decay", "".join(server.output))
 
         self.file.write_text("version: 1\nstreams: [{name: door, sources: {}}]\n")
         self.assertIn("did you mean 'source'", self.reload(server) + "".join(server.output))

@@ -54,7 +54,8 @@ seeds; with one file for each seed, each has its own start.
 With --camera-rates the camera does not wait: a slow learner drops frames. Time is simulated, as if
 each stage had its own device. Under `delayed` all stages have one. --step-ms is the cost of one
 sample on one device. The layers' shares of it are measured. With --real-time nothing is simulated:
-the stages share the cores of this machine, which should have no other work.
+the stages share the cores of this machine, which should have no other work. Only then can `hybrid`
+run behind a camera.
 
 --task next_frame predicts each picture from the previous two. Each prediction is scored before the
 model learns from the picture, beside the guess that the newest picture stays.
@@ -65,7 +66,7 @@ The pictures of a folder are ordered by name: 0009.png before 0010.png, but 10.p
 beside its .gp for gnuplot. Its folder `runs` has a file for each finished run. The same command
 continues an evaluation that was interrupted. With further schedules, optimizers or seeds, only the
 new runs are made. A changed program, input or option repeats the runs that it concerns. So do
---pairs-list, and inputs that are no file and no folder.
+--pairs-list, and inputs that are pipes, devices or URIs.
 
 Examples
   millrace evaluate flow generated --seeds 5 --out cold
@@ -410,6 +411,10 @@ absl::Status CheckList(const EvaluateFlowArguments& arguments) {
     return absl::InvalidArgumentError(
         "--pairs-list has pictures and truth of its own: leave out --truth, --hidden, "
         "--pseudo-truth and --others");
+  }
+  if (!arguments.options.camera_rates.empty()) {
+    return absl::InvalidArgumentError(
+        "--pairs-list begins again with each line, and has no camera: leave out --camera-rates");
   }
   if (arguments.task == "flow") return absl::OkStatus();
   return absl::InvalidArgumentError("--pairs-list is for --task flow");

@@ -131,6 +131,18 @@ TEST_F(ConfigReloadTest, WhatWouldForgetIsNamedAndLeftAndTriedAgain) {
   }
 }
 
+TEST_F(ConfigReloadTest, OptionsOfTheOptimizerChangeAndItsKindDoesNot) {
+  const ReloadOutcome outcome = Reload(
+      File({"{name: street, source: {uri: 'rtsp://user:secret@camera/1'}, optimizer: {kind: sgd}}",
+            kYard}));
+  EXPECT_THAT(outcome.failed,
+              ElementsAre(Pair(
+                  "street", StartsWith("optimizer.kind cannot change while it learns: it keeps"))));
+  ASSERT_EQ(Describe(Reload(File({kStreet, kYard}, "optimizer: {clip_update: 3}\n"))),
+            "2 streams changed");
+  EXPECT_EQ(Served("street")->config().learner.optimizer.clip_update, 3);
+}
+
 TEST_F(ConfigReloadTest, OnlyWhatWouldForgetIsNamed) {
   const ReloadOutcome outcome = Reload(File(
       {"{name: street, source: {uri: 'rtsp://camera/7'}, model: {seed: 7, learning_rate: 0.003}}",
