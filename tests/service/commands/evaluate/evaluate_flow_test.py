@@ -128,7 +128,7 @@ class EvaluateTest(unittest.TestCase):
                              (["--real-time", "--camera-rates", 5, "--jobs", 2], "one job at a time"),
                              (["--real-time", "--camera-rates", 5, "--step-ms", 9], "leave out the cost of a step"),
                              (["--real-time", "--camera-rates", 5, "--size", "1024x768", "--pairs", 999],
-                              "evaluate 203 pairs or fewer")):  # fmt: skip
+                              "evaluate 211 pairs or fewer")):  # fmt: skip
             refused = self.evaluate("generated", *TINY[2:], *options)
             self.assertEqual(refused.returncode, 2, refused.stderr)
             self.assertIn(why, refused.stderr)
