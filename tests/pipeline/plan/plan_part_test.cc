@@ -289,18 +289,14 @@ TEST_P(PartsOfSchedules, PassTheCheckerWithTheFiguresOfTheWhole) {
   }
 }
 
-void ExpectRunTogether(const std::vector<Plan>& parts) {
-  for (const bool reduced : {false, true}) EXPECT_EQ(Together(parts, reduced).Run(), "") << reduced;
-}
-
 TEST_P(PartsOfSchedules, NeverStandStillTogether) {
   ScheduleRequest without_skips = GetParam().request;
   without_skips.shape.skips.clear();
   const Plan chain = *MakePlan(GetParam().schedule, without_skips);
   for (const Ranks& ranks : AllRanks(plan_.stage_count())) {
     SCOPED_TRACE(testing::PrintToString(ranks));
-    ExpectRunTogether(PartsOf(plan_, ranks));
-    ExpectRunTogether(PartsOf(chain, ranks));
+    EXPECT_EQ(Together(PartsOf(plan_, ranks), /*reduced=*/true).Run(), "");
+    EXPECT_EQ(Together(PartsOf(chain, ranks), /*reduced=*/false).Run(), "");
   }
 }
 
@@ -330,7 +326,7 @@ void AddLeads(Plan& plan, std::mt19937& random) {
 // Some random plans stand still by themselves; CheckPlan() refuses these.
 TEST(PlanPartTest, PartsOfRandomPlansRunTogetherAsTheWhole) {
   std::mt19937 random(7);
-  for (int plans = 0; plans < 300;) {
+  for (int plans = 0; plans < 150;) {
     Plan plan = RandomPlan(random);
     if (plans % 2 == 0) AddLeads(plan, random);
     if (plan.stage_count() < 2 || !CheckPlan(plan).ok()) continue;
@@ -343,9 +339,8 @@ TEST(PlanPartTest, PartsOfRandomPlansRunTogetherAsTheWhole) {
       const absl::Status checked = CheckPlan(part).status();
       ASSERT_TRUE(checked.ok()) << checked;
     }
-    ExpectRunTogether(parts);
-    if (HasFailure()) return;
-    if (plans % 20 == 0) ExpectSameAsSerially(plan, ranks);
+    ASSERT_EQ(Together(parts, /*reduced=*/plans % 4 < 2).Run(), "");
+    if (plans % 10 == 0) ExpectSameAsSerially(plan, ranks);
   }
 }
 
