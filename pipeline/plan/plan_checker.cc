@@ -231,6 +231,22 @@ absl::Status CheckOrders(const Plan& plan) {
 // Between a backward and its weight gradient, a stage only goes forward. So an update applies the
 // gradients of whole samples, also where a layer's weights get theirs in the backward. And one
 // backward at a time has a gradient of its stage's output that is still to be read.
+absl::Status CheckSplitBackwards(const Plan& plan, const std::vector<const Operation*>& learning) {
+  for (std::size_t i = 0; i < learning.size(); ++i) {
+    if (learning[i]->kind != kBackward) continue;
+    Operation expected = *learning[i];
+    expected.kind = kWeightGradient;
+    expected.keeps = Keeps::kActivations;
+    expected.weights = {};
+    expected.shift += i + 1 == learning.size() ? 1 : 0;
+    if (*learning[(i + 1) % learning.size()] == expected) continue;
+    return WrongAt(plan, *learning[i],
+                   "is not followed by its weight gradient: before that, the stage may only go "
+                   "forward");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckSplitBackwards(const Plan& plan, int stage) {
   if (!plan.rules(stage).splits_backward) return absl::OkStatus();
   for (const auto& order : plan.devices) {
@@ -238,18 +254,7 @@ absl::Status CheckSplitBackwards(const Plan& plan, int stage) {
     for (const Operation& operation : order) {
       if (operation.stage == stage && operation.kind != kForward) learning.push_back(&operation);
     }
-    for (std::size_t i = 0; i < learning.size(); ++i) {
-      if (learning[i]->kind != kBackward) continue;
-      Operation expected = *learning[i];
-      expected.kind = kWeightGradient;
-      expected.keeps = Keeps::kActivations;
-      expected.weights = {};
-      expected.shift += i + 1 == learning.size() ? 1 : 0;
-      if (*learning[(i + 1) % learning.size()] == expected) continue;
-      return WrongAt(plan, *learning[i],
-                     "is not followed by its weight gradient: before that, the stage may only go "
-                     "forward");
-    }
+    MILLRACE_RETURN_IF_ERROR(CheckSplitBackwards(plan, learning));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,7 @@
 #include "pipeline/plan/plan_part.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,40 @@ Operation Carrying(Operation operation) {
   operation.keeps = Keeps::kActivations;
   operation.weights = {};
   return operation;
+}
+
+void SetRanks(std::span<const int> rank_of_stage, int rank, Plan& part) {
+  for (std::size_t i = 0; i < part.stages.size(); ++i) {
+    StageRank& of_stage = part.stages[i].rank;
+    if (rank_of_stage[i] > rank) of_stage = StageRank::kEarlier;
+    if (rank_of_stage[i] < rank) of_stage = StageRank::kLater;
+  }
+}
+
+// The operations of `part` on `stage`: its forwards, or all others.
+std::vector<Operation> CarryingOf(const Plan& part, int stage, bool forwards) {
+  std::vector<Operation> order;
+  for (const std::vector<Operation>& of_device : part.devices) {
+    for (const Operation& operation : of_device) {
+      const bool is_forward = operation.kind == OperationKind::kForward;
+      if (operation.stage == stage && is_forward == forwards) order.push_back(Carrying(operation));
+    }
+  }
+  return order;
+}
+
+void MoveStagesElsewhere(Plan& part) {
+  std::vector<std::vector<Operation>> moved;
+  for (int stage = 1; stage <= part.stage_count(); ++stage) {
+    if (part.IsOwn(stage)) continue;
+    moved.push_back(CarryingOf(part, stage, /*forwards=*/true));
+    moved.push_back(CarryingOf(part, stage, /*forwards=*/false));
+  }
+  for (std::vector<Operation>& order : part.devices) {
+    std::erase_if(order, [&](const Operation& one) { return !part.IsOwn(one.stage); });
+  }
+  std::erase_if(part.devices, [](const auto& order) { return order.empty(); });
+  std::ranges::move(moved, std::back_inserter(part.devices));
 }
 
 }  // namespace
@@ -47,28 +83,8 @@ absl::StatusOr<Plan> PartOf(const Plan& plan, std::span<const int> rank_of_stage
         absl::StrCat("there is no rank ", rank, "; the ranks are 0 to ", rank_of_stage.front()));
   }
   Plan part = plan;
-  for (std::size_t i = 0; i < part.stages.size(); ++i) {
-    StageRules& rules = part.stages[i];
-    rules.rank = rank_of_stage[i] > rank   ? StageRank::kEarlier
-                 : rank_of_stage[i] < rank ? StageRank::kLater
-                                           : StageRank::kOwn;
-  }
-  std::vector<std::vector<Operation>> forwards(part.stages.size());
-  std::vector<std::vector<Operation>> others(part.stages.size());
-  for (std::vector<Operation>& order : part.devices) {
-    for (const Operation& operation : order) {
-      if (part.IsOwn(operation.stage)) continue;
-      const bool is_forward = operation.kind == OperationKind::kForward;
-      (is_forward ? forwards : others)[operation.stage - 1].push_back(Carrying(operation));
-    }
-    std::erase_if(order, [&](const Operation& one) { return !part.IsOwn(one.stage); });
-  }
-  std::erase_if(part.devices, [](const auto& order) { return order.empty(); });
-  for (std::size_t i = 0; i < part.stages.size(); ++i) {
-    if (part.stages[i].rank == StageRank::kOwn) continue;
-    part.devices.push_back(std::move(forwards[i]));
-    part.devices.push_back(std::move(others[i]));
-  }
+  SetRanks(rank_of_stage, rank, part);
+  MoveStagesElsewhere(part);
   return part;
 }
 

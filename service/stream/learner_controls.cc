@@ -57,12 +57,12 @@ bool LearnerControls::SetMode(LearnerState mode, pipeline::Learner& learner) {
 absl::Status LearnerControls::Change(const LearnerChange& change, pipeline::Learner& learner) {
   const MutexLock lock(mu_);
   if (change.policy) MILLRACE_RETURN_IF_ERROR(learner.SetPolicy(*change.policy));
-  absl::Cleanup keep_policy = [&] {
-    if (change.policy) learner.SetPolicy(policy_).IgnoreError();
+  absl::Cleanup keep_policy = [&, before = policy_] {
+    if (change.policy) learner.SetPolicy(before).IgnoreError();
   };
   if (change.optimizer) MILLRACE_RETURN_IF_ERROR(learner.SetOptimizer(*change.optimizer));
-  absl::Cleanup keep_optimizer = [&] {
-    if (change.optimizer) learner.SetOptimizer(optimizer_).IgnoreError();
+  absl::Cleanup keep_optimizer = [&, before = optimizer_] {
+    if (change.optimizer) learner.SetOptimizer(before).IgnoreError();
   };
   if (change.learning_rate) {
     MILLRACE_RETURN_IF_ERROR(learner.SetLearningRate(*change.learning_rate));
