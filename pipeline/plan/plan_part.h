@@ -5,10 +5,10 @@
 // here only carry tensors: its forward activations, its backward gradients. So the engine, the
 // rings and their counters stay as they are.
 //
-//   F_s  of a later stage     sends the activations that stages of this rank made for it
-//        of an earlier stage  receives those that it made for stages of this rank
-//   B_s  of a later stage     receives the gradients that it made for stages of this rank
-//        of an earlier stage  sends those that stages of this rank made for it
+//   F_s  of a later stage     sends the activations of this rank
+//        of an earlier stage  receives its activations
+//   B_s  of a later stage     receives its gradients
+//        of an earlier stage  sends the gradients of this rank
 //   W_s, U_s                  do nothing
 #pragma once
 
