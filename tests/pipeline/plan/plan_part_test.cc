@@ -1,9 +1,7 @@
 // Ranks that run the parts of one plan, joined by wires.
 #include "pipeline/plan/plan_part.h"
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <random>
 #include <set>
 #include <thread>
@@ -13,6 +11,7 @@
 
 #include "pipeline/plan/plan_checker.h"
 #include "pipeline/plan/plan_cursor.h"
+#include "tests/pipeline/support/fake_wires.h"
 #include "tests/pipeline/support/random_plan.h"
 #include "tests/pipeline/support/schedule_cases.h"
 
@@ -189,39 +188,26 @@ class Together {
   std::map<Message, int> sides_;
 };
 
-// Wires between threads. A sender waits for its receiver.
-class FakeWires {
- public:
-  void Send(const Message& message, double value) {
-    std::unique_lock lock(mu_);
-    EXPECT_TRUE(sent_.emplace(message, value).second) << "sent twice";
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return received_.contains(message); });
-  }
-  double Receive(const Message& message) {
-    std::unique_lock lock(mu_);
-    changed_.wait(lock, [&] { return sent_.contains(message); });
-    EXPECT_TRUE(received_.insert(message).second) << "received twice";
-    changed_.notify_all();
-    return sent_.at(message);
-  }
-
- private:
-  std::mutex mu_;
-  std::condition_variable changed_;
-  std::map<Message, double> sent_;
-  std::set<Message> received_;
-};
-
 // The outputs of the last stage, and the weight of each stage by its own rank.
 struct Learned {
   std::vector<double> outputs;
   std::vector<double> weights;
 };
 
+int TagOf(OperationKind kind, const Channel& channel) {
+  return (channel.from * 16 + channel.to) * 2 + (kind == kBackward ? 1 : 0);
+}
+
+void Carry(Wires& wires, int other, int tag, bool sends, double& value) {
+  const auto bytes = std::as_writable_bytes(std::span(&value, 1));
+  const auto transfer = sends ? wires.Send(other, tag, bytes) : wires.Receive(other, tag, bytes);
+  const absl::Status carried = transfer->Wait();
+  EXPECT_TRUE(carried.ok()) << carried;
+}
+
 // Each rank has an engine, and each device of it a thread.
 Learned ByRanks(const std::vector<Plan>& parts, const Ranks& ranks) {
-  FakeWires wires;
+  FakeWires wires(static_cast<int>(parts.size()));
   std::vector<std::unique_ptr<FakeStages>> stages;
   for (const Plan& part : parts) stages.push_back(std::make_unique<FakeStages>(part, 0.02));
   {
@@ -233,13 +219,9 @@ Learned ByRanks(const std::vector<Plan>& parts, const Ranks& ranks) {
               if (parts[rank].IsOwn(step.stage)) return stages[rank]->Run(step);
               stages[rank]->Carry(
                   step, kSamples,
-                  [&](const Channel& channel, std::int64_t sample, bool sends, double& value) {
-                    const Message message{step.kind, channel.from, channel.to, sample};
-                    if (sends) {
-                      wires.Send(message, value);
-                    } else {
-                      value = wires.Receive(message);
-                    }
+                  [&](const Channel& channel, std::int64_t /*sample*/, bool sends, double& value) {
+                    Carry(wires.of(static_cast<int>(rank)), ranks[step.stage - 1],
+                          TagOf(step.kind, channel), sends, value);
                   });
             });
         EXPECT_TRUE(run.ok()) << run;

@@ -1,0 +1,45 @@
+// Carries bytes between the ranks of one learner (plan_part.h).
+//
+// A send and a receive of the same two ranks and the same tag belong together, in the order in
+// which each side began them. Transfers with other tags do not wait for each other. A sender may
+// wait until its receiver has begun, so wires need no memory of their own: a rank that falls behind
+// stops the ranks before it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "absl/status/status.h"
+
+namespace millrace::pipeline {
+
+/// A transfer that has begun. It uses its bytes until it is destroyed. For one thread.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+
+  /// Waits until the bytes have arrived, or, for a send, may be changed. Fails with UNAVAILABLE if
+  /// the other rank is lost, and with the cause after Wires::Abort(). REQUIRES: the first call.
+  [[nodiscard]] virtual absl::Status Wait() = 0;
+};
+
+/// The ends of one rank's wires to all other ranks. Thread-safe.
+class Wires {
+ public:
+  virtual ~Wires() = default;
+
+  /// Begins to send `bytes` to `rank`. Never waits. A failure is that of Transfer::Wait().
+  [[nodiscard]] virtual std::unique_ptr<Transfer> Send(int rank, int tag,
+                                                       std::span<const std::byte> bytes) = 0;
+  /// Begins to receive from `rank`. `bytes` must be as long as the sender's. Never waits. A failure
+  /// is that of Transfer::Wait().
+  [[nodiscard]] virtual std::unique_ptr<Transfer> Receive(int rank, int tag,
+                                                          std::span<std::byte> bytes) = 0;
+
+  /// Ends all transfers of this rank, also those that begin later, with `cause`. Later calls have
+  /// no effect. REQUIRES: `cause` is an error.
+  virtual void Abort(const absl::Status& cause) = 0;
+};
+
+}  // namespace millrace::pipeline
