@@ -28,7 +28,10 @@ class SlotRing {
     place = {sample, std::move(value)};
   }
 
-  /// REQUIRES: `sample` was written and its slot not overwritten.
+  /// Whether `sample` was written and its slot not overwritten.
+  [[nodiscard]] bool Holds(std::int64_t sample) { return PlaceOf(sample).sample == sample; }
+
+  /// REQUIRES: Holds(sample).
   [[nodiscard]] T& Read(std::int64_t sample) {
     Place& place = PlaceOf(sample);
     MILLRACE_CHECK(place.sample == sample);

@@ -8,7 +8,10 @@
 #include "base/check.h"
 #include "pipeline/engine/slot_ring.h"
 #include "pipeline/nn/layer.h"
+#include "pipeline/nn/stage.h"
+#include "pipeline/plan/cuts.h"
 #include "pipeline/plan/plan.h"
+#include "pipeline/planner/partition.h"
 
 namespace millrace::pipeline {
 
@@ -55,6 +58,13 @@ class Channels {
   }
 
   [[nodiscard]] const std::vector<std::unique_ptr<ChannelRings>>& all() const { return rings_; }
+
+  /// Counts a tensor of each sample for each of `wires`, between the stages of `cuts`.
+  void Count(const std::vector<Wire>& wires, const Cuts& cuts) const {
+    for (const Wire& wire : wires) {
+      ++Between(StageOfLayer(cuts, wire.from), StageOfLayer(cuts, wire.to)).wires;
+    }
+  }
 
   /// nullptr if the plan has no such channel.
   [[nodiscard]] ChannelRings* Find(int from, int to) const {

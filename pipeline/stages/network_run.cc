@@ -161,6 +161,14 @@ absl::Status NetworkRun::Switch(Plan plan, const Cuts& cuts) {
   });
 }
 
+absl::Status NetworkRun::Drain() {
+  absl::Status ended = std::exchange(is_ended_, true)
+                           ? absl::OkStatus()
+                           : network_.EndAdmissions(engine_->next_sample());
+  ended.Update(engine_->Drain());
+  return ended;
+}
+
 void NetworkRun::SwitchTo(const Phase& phase, const Cuts& cuts) {
   if (on_switch_) on_switch_();
   network_.Switch(phase.plan, phase.first_sample, cuts);

@@ -109,8 +109,8 @@ class NetworkRun {
   /// phases. Fails as PhasedEngine::Switch().
   absl::Status Switch(Plan plan, const Cuts& cuts);
 
-  /// Runs every operation whose inputs exist. No sample can be admitted afterwards.
-  absl::Status Drain() { return engine_->Drain(); }
+  /// Runs every operation whose inputs exist, on all ranks. No sample can be admitted afterwards.
+  absl::Status Drain();
 
   /// See PhasedEngine::history(). Thread-safe.
   [[nodiscard]] const RunHistory& history() const { return engine_->history(); }
@@ -137,6 +137,7 @@ class NetworkRun {
   OptimizerOptions optimizer_ ABSL_GUARDED_BY(optimizer_mu_);  // As last requested.
   bool is_optimizer_due_ ABSL_GUARDED_BY(optimizer_mu_) = false;
 
+  bool is_ended_ = false;  // For the admitting thread.
   StagedNetwork network_;
   std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use the network.
 };

@@ -38,7 +38,7 @@ StageRunner::StageRunner(int number, const Parts& parts, RunningPlan& running_pl
 
 // Null: it learns from the gradients of the stage behind.
 Loss* StageRunner::OwnLoss() const {
-  if (number_ == running_plan_.plan.stage_count()) return &parts_.loss;
+  if (number_ == running_plan_.plan.stage_count()) return parts_.loss;
   if (running_plan_.plan.rules(number_).gradient != GradientFrom::kOwnLoss) return nullptr;
   MILLRACE_CHECK(parts_.local_loss != nullptr);
   return parts_.local_loss;
@@ -83,7 +83,6 @@ void StageRunner::Connect(const Cuts& cuts) {
   for (const Wire& wire : parts_.stage.incoming()) incoming_.push_back(connect(wire));
   if (number_ == running_plan_.plan.stage_count()) return;
   for (const Wire& wire : parts_.stage.outgoing()) outgoing_.push_back(connect(wire));
-  for (const Connection& connection : outgoing_) ++connection.rings->wires;
 }
 
 void StageRunner::DropGradients() {

@@ -15,30 +15,16 @@
 #include "pipeline/ops/weight_gradients.h"
 #include "pipeline/optim/optimizer.h"
 #include "pipeline/plan/cuts.h"
-#include "pipeline/plan/dependencies.h"
 #include "pipeline/plan/plan.h"
-#include "pipeline/plan/versions_read.h"
 #include "pipeline/stages/channel_rings.h"
 #include "pipeline/stages/graphed_stage.h"
 #include "pipeline/stages/loss.h"
+#include "pipeline/stages/running_plan.h"
 #include "pipeline/stages/stage_parameter_lock.h"
 #include "pipeline/stages/stage_work.h"
 #include "pipeline/stages/weight_versions.h"
 
 namespace millrace::pipeline {
-
-/// The data that the stages of a running plan share. Constant, except the channels' contents.
-struct RunningPlan {
-  RunningPlan(Plan p, std::int64_t first)
-      : plan(std::move(p)), reads(plan), dependencies(plan), channels(plan), first_sample(first) {}
-
-  const Plan plan;
-  const VersionsRead reads;
-  const Dependencies dependencies;
-  Channels channels;
-  /// The stream's number of the plan's sample 0.
-  const std::int64_t first_sample;
-};
 
 /// One stage under one plan, with its stored activations and versions of its weights. Forwards may
 /// run on another thread than backwards and updates, if the plan orders their accesses.
@@ -50,7 +36,7 @@ class StageRunner {
     /// The device on which it computes.
     at::Device device;
     const Cuts& cuts;
-    Loss& loss;
+    Loss* loss;        ///< Of the last stage.
     Loss* local_loss;  ///< For a stage before the last. May be null.
     Optimizer& optimizer;
     const std::atomic<double>& rate_scale;

@@ -32,6 +32,7 @@ StagedNetwork::StagedNetwork(Options options)
       captures_(options.captures),
       read_(std::move(options.read)),
       on_update_(std::move(options.on_update)),
+      ranks_(std::move(options.ranks)),
       times_(options.chain.layers.size()),
       on_cpu_(std::ranges::all_of(options.devices, [](at::Device d) { return d.is_cpu(); })),
       store_({.chain = options.chain,
@@ -39,21 +40,33 @@ StagedNetwork::StagedNetwork(Options options)
               .devices = std::move(options.devices),
               .optimizer = options.optimizer,
               .stage_rates = std::move(options.stage_rates)}) {
-  MILLRACE_CHECK(loss_ != nullptr);
   Begin(std::move(options.plan), options.first_sample);
 }
 
 void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
   running_plan_ = std::make_unique<RunningPlan>(std::move(plan), first_sample);
+  const Plan& running = running_plan_->plan;
+  MILLRACE_CHECK(loss_ != nullptr || !running.IsOwn(stage_count()));
+  for (int stage = 1; stage < stage_count(); ++stage) {
+    running_plan_->channels.Count(store_.stage(stage).outgoing(), cuts());
+  }
+  if (ranks_ && ranks_->own_rank == 0) {
+    admissions_ = std::make_unique<AdmissionSender>(running, *ranks_);
+  }
   for (int stage = 1; stage <= stage_count(); ++stage) {
-    MILLRACE_CHECK(running_plan_->plan.IsOwn(stage));
+    runners_.emplace_back();
+    ports_.emplace_back();
+    if (!running.IsOwn(stage)) {
+      ports_.back() = std::make_unique<StagePort>(stage, ranks_.value(), *running_plan_);
+      continue;
+    }
     const StageFigures figures = WalkStage(running_plan_->plan, stage);
     Optimizer& optimizer = store_.optimizer(stage);
     optimizer.set_delay(std::max(figures.staleness, figures.gradient_age));
     const StageRunner::Parts parts{.stage = store_.stage(stage),
                                    .device = store_.DeviceOf(stage),
                                    .cuts = cuts(),
-                                   .loss = *loss_,
+                                   .loss = loss_.get(),
                                    .local_loss = local_loss_.get(),
                                    .optimizer = optimizer,
                                    .rate_scale = rate_scale_,
@@ -61,28 +74,39 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
                                    .parameter_lock = store_.parameter_lock(stage),
                                    .seed = seed_,
                                    .captures = captures_};
-    runners_.push_back(std::make_unique<StageRunner>(stage, parts, *running_plan_));
+    runners_.back() = std::make_unique<StageRunner>(stage, parts, *running_plan_);
   }
 }
 
-void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts) {
-  for (const auto& runner : runners_) runner->DropGradients();
+void StagedNetwork::EndPlan() {
   runners_.clear();
+  ports_.clear();
+}
+
+void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts) {
+  for (const auto& runner : runners_) {
+    if (runner != nullptr) runner->DropGradients();
+  }
+  EndPlan();
   if (cuts != store_.cuts()) store_.Cut(cuts);
   Begin(std::move(plan), first_sample);
 }
 
 void StagedNetwork::SetOptimizer(const OptimizerOptions& optimizer) {
-  runners_.clear();  // They refer to the optimizers.
+  EndPlan();  // Runners refer to the optimizers.
   store_.SetOptimizer(optimizer);
   Plan plan = running_plan_->plan;
   Begin(std::move(plan), running_plan_->first_sample);
 }
 
 void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
+  if (admissions_ != nullptr) {
+    const absl::Status sent = admissions_->Send(running_plan_->first_sample + sample, input);
+    if (!sent.ok()) throw StepError(sent);
+  }
   Tensors read;  // One per device.
   for (const auto& rings : running_plan_->channels.all()) {
-    if (rings->channel.from != 0) continue;
+    if (rings->channel.from != 0 || !plan().IsOwn(rings->channel.to)) continue;
     const at::Device device = store_.DeviceOf(rings->channel.to);
     const auto* found = std::ranges::find(read, device, &at::Tensor::device);
     if (found == read.end()) {
@@ -96,22 +120,38 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
   }
 }
 
+absl::Status StagedNetwork::EndAdmissions(std::int64_t end) {
+  return admissions_ != nullptr ? admissions_->End(end) : absl::OkStatus();
+}
+
 bool StagedNetwork::Run(const Step& step) {
-  return RethrowAsStepError([&] {
-    StageRunner& runner = *runners_.at(step.stage - 1);
-    switch (step.kind) {
-      case OperationKind::kForward:
-        runner.Forward(step);
-        return true;
-      case OperationKind::kBackward:
-        return runner.Backward(step);
-      case OperationKind::kWeightGradient:
-        return runner.WeightGradient(step);
-      case OperationKind::kUpdate:
-        return Update(runner, step);
-    }
-    MILLRACE_CHECK(false);
-  });
+  try {
+    return RethrowAsStepError([&] { return RunHere(step); });
+  } catch (const StepError& e) {
+    // Other threads of this rank may wait for tensors that will never come.
+    if (ranks_) ranks_->wires.Abort(absl::Status(e.code(), e.what()));
+    throw;
+  }
+}
+
+bool StagedNetwork::RunHere(const Step& step) {
+  if (StagePort* const port = ports_.at(step.stage - 1).get(); port != nullptr) {
+    port->Run(step);
+    return false;
+  }
+  StageRunner& runner = *runners_.at(step.stage - 1);
+  switch (step.kind) {
+    case OperationKind::kForward:
+      runner.Forward(step);
+      return true;
+    case OperationKind::kBackward:
+      return runner.Backward(step);
+    case OperationKind::kWeightGradient:
+      return runner.WeightGradient(step);
+    case OperationKind::kUpdate:
+      return Update(runner, step);
+  }
+  MILLRACE_CHECK(false);
 }
 
 bool StagedNetwork::Update(StageRunner& runner, const Step& step) {
@@ -127,7 +167,9 @@ bool StagedNetwork::Update(StageRunner& runner, const Step& step) {
 
 std::vector<std::string> StagedNetwork::why_not_captured() const {
   std::vector<std::string> why;
-  for (const auto& runner : runners_) why.push_back(runner->why_not_captured());
+  for (const auto& runner : runners_) {
+    why.push_back(runner != nullptr ? runner->why_not_captured() : "");
+  }
   return why;
 }
 

@@ -16,6 +16,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "absl/status/status.h"
 #include "pipeline/engine/stage_time_counters.h"
 #include "pipeline/nn/layer.h"
 #include "pipeline/optim/optimizer.h"
@@ -24,8 +25,11 @@
 #include "pipeline/plan/plan.h"
 #include "pipeline/plan/stage_time.h"
 #include "pipeline/schedules/schedules.h"
+#include "pipeline/stages/admissions.h"
 #include "pipeline/stages/loss.h"
 #include "pipeline/stages/network_store.h"
+#include "pipeline/stages/running_plan.h"
+#include "pipeline/stages/stage_port.h"
 #include "pipeline/stages/stage_runner.h"
 
 namespace millrace::pipeline {
@@ -49,7 +53,7 @@ class StagedNetwork {
     /// Makes the network's input from an admitted one, on each device of a stage that reads it.
     /// Empty: the input is used unchanged.
     std::function<at::Tensor(const at::Tensor&)> read = {};
-    /// For the network's output.
+    /// For the network's output. Null if the last stage is on another rank.
     std::unique_ptr<Loss> loss;
     /// For the output of a stage before the last, if the plan gives it its own loss.
     std::unique_ptr<Loss> local_loss = nullptr;
@@ -62,6 +66,8 @@ class StagedNetwork {
     /// Whether stages on GPUs capture their operations if possible (graphed_stage.h). REQUIRES:
     /// the plan's devices are those of MakeDeviceStreams().
     bool captures = false;
+    /// If the plan is a part (plan_part.h): the other ranks. All stages are then on the CPU.
+    std::optional<RankWires> ranks = {};
     /// Called on the stage's thread after each update of the plan, even if no gradient was applied.
     /// The step's samples have the stream's numbers. May be empty.
     std::function<void(const Step&)> on_update = {};
@@ -85,16 +91,21 @@ class StagedNetwork {
   void Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts);
 
   /// Puts a sample's input into the rings of the first stage and of stages with a loss; for
-  /// Engine::Admit(). On GPUs it copies in the calling thread's current streams, and
-  /// MakeDeviceStreams() makes the stages' streams wait for them. Samples count from the plan's
-  /// first. Throws as Run().
+  /// Engine::Admit(). On the leader, rank 0, also sends it to the other ranks. On GPUs it copies in
+  /// the calling thread's current streams, and MakeDeviceStreams() makes the stages' streams wait
+  /// for them. Samples count from the plan's first. Throws as Run().
   void Admit(std::int64_t sample, const at::Tensor& input);
 
-  /// Runs one operation. A gradient that is not finite stops here: the stages before get one that
-  /// is marked as invalid, and no stage learns from the sample. On a GPU it goes on to them,
-  /// and their optimizers refuse it, together with the gradients that it was added to. Returns
-  /// false for a backward without a valid gradient, and for an update without one to apply. Throws
-  /// a StepError with the code of FailureOf() (device_failure.h).
+  /// On the leader: ends the stream of all ranks before its sample `end`; for Engine::Drain(), just
+  /// before it. Elsewhere does nothing. Fails if a rank is lost.
+  [[nodiscard]] absl::Status EndAdmissions(std::int64_t end);
+
+  /// Runs one operation, or sends and receives for a stage on another rank. A gradient that is not
+  /// finite stops here: the stages before get one that is marked as invalid, and no stage learns
+  /// from the sample. On a GPU it goes on to them, and their optimizers refuse it, together with
+  /// the gradients that it was added to. Returns false for a backward without a valid gradient, and
+  /// for an update without one to apply. Throws a StepError with the code of FailureOf()
+  /// (device_failure.h), and then ends all transfers.
   bool Run(const Step& step);
 
   /// The learned state, to copy it and to restore it. REQUIRES for Restore(): Switch()
@@ -140,6 +151,8 @@ class StagedNetwork {
 
  private:
   void Begin(Plan plan, std::int64_t first_sample);
+  void EndPlan();
+  bool RunHere(const Step& step);
   bool Update(StageRunner& runner, const Step& step);
 
   // Constant after construction.
@@ -149,15 +162,19 @@ class StagedNetwork {
   const bool captures_;
   const std::function<at::Tensor(const at::Tensor&)> read_;
   const std::function<void(const Step&)> on_update_;
+  const std::optional<RankWires> ranks_;
 
   std::atomic<double> rate_scale_ = 1;
   StageTimeCounters times_;
   const bool on_cpu_;  // Only then operations are timed.
   NetworkStore store_;
 
-  // For one plan. Runners use the members above.
+  // For one plan. These use the members above. By stage: a runner, or a port if another rank runs
+  // the stage; the other one is null.
   std::unique_ptr<RunningPlan> running_plan_;
   std::vector<std::unique_ptr<StageRunner>> runners_;
+  std::vector<std::unique_ptr<StagePort>> ports_;
+  std::unique_ptr<AdmissionSender> admissions_;  // Null: this rank follows, or is the only one.
 };
 
 }  // namespace millrace::pipeline

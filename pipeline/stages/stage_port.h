@@ -1,0 +1,66 @@
+// What a plan's stage on another rank does here: its operations send and receive (plan_part.h).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "pipeline/plan/plan.h"
+#include "pipeline/stages/channel_rings.h"
+#include "pipeline/stages/running_plan.h"
+#include "pipeline/stages/tensor_message.h"
+#include "pipeline/wires/wires.h"
+
+namespace millrace::pipeline {
+
+/// The ranks that run a plan's stages, and the way to them.
+struct RankWires {
+  /// Of this rank. Outlive it.
+  Wires& wires;
+  /// By stage.
+  std::vector<int> rank_of_stage;
+  int own_rank = 0;
+  /// In the head of each message. A message of another epoch is refused.
+  std::int64_t epoch = 0;
+
+  /// Tags below are free for other messages.
+  static constexpr int kFirstTag = 16;
+};
+
+/// A stage of another rank. Forwards may run on another thread than backwards.
+class StagePort {
+ public:
+  /// REQUIRES: `running_plan` has a part of a plan, with `number` on another rank, and counts of
+  /// wires. The arguments outlive it.
+  StagePort(int number, const RankWires& ranks, RunningPlan& running_plan)
+      : number_(number), ranks_(ranks), running_plan_(running_plan) {}
+
+  StagePort(const StagePort&) = delete;
+  StagePort& operator=(const StagePort&) = delete;
+
+  /// Sends or receives the tensors of the step's samples, on all channels to stages of this rank.
+  /// Begins all sends before it waits for one, so that no channel's receiver waits behind
+  /// another's. Throws a StepError with the cause of a failed transfer.
+  void Run(const Step& step);
+
+ private:
+  // One sample on one channel.
+  struct Item {
+    ChannelRings* rings;
+    std::int64_t sample;
+  };
+
+  [[nodiscard]] std::vector<Item> ItemsOf(const Step& step) const;
+  [[nodiscard]] MessageRoute RouteOf(const Item& item, OperationKind kind) const;
+  [[nodiscard]] std::int64_t PositionOf(const Item& item) const;
+  [[nodiscard]] TensorMessage Outgoing(const Item& item, OperationKind kind) const;
+  void Write(const Item& item, OperationKind kind, TensorMessage message);
+  [[nodiscard]] absl::Status Send(const std::vector<Item>& items, OperationKind kind) const;
+  [[nodiscard]] absl::Status Receive(const std::vector<Item>& items, OperationKind kind);
+
+  const int number_;
+  const RankWires& ranks_;
+  RunningPlan& running_plan_;
+};
+
+}  // namespace millrace::pipeline
