@@ -18,6 +18,8 @@ class Descriptor {
   Descriptor& operator=(Descriptor&&) = delete;
 
   [[nodiscard]] int value() const { return value_; }
+  /// Gives the descriptor up: the caller closes it.
+  [[nodiscard]] int Release() { return std::exchange(value_, -1); }
 
  private:
   int value_;

@@ -1,0 +1,13 @@
+// Names alone: see README.md.
+#pragma once
+
+namespace gloo::transport {
+
+class Device;
+
+class UnboundBuffer {
+ public:
+  virtual ~UnboundBuffer() = 0;
+};
+
+}  // namespace gloo::transport

@@ -1,0 +1,77 @@
+// How the processes that learn one network find each other. Rank 0 listens, the others join it.
+//
+// PyTorch's key-value store carries the first words: who joins, with which program, and whether it
+// has the shared secret. Then c10d (Gloo) connects every two ranks. The store and these connections
+// are neither encrypted nor authenticated beyond the joining, so they need a private network.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pipeline/wires/wires.h"
+
+namespace millrace::pipeline {
+
+/// Processes that are joined. If one is lost, the group is over.
+class RankGroup {
+ public:
+  virtual ~RankGroup() = default;
+
+  /// Outlived by the group. Thread-safe.
+  [[nodiscard]] virtual Wires& wires() = 0;
+  /// 0 leads.
+  [[nodiscard]] virtual int rank() const = 0;
+  /// The number of processes.
+  [[nodiscard]] virtual int size() const = 0;
+  /// Counts the groups of a leader from 1.
+  [[nodiscard]] virtual std::int64_t epoch() const = 0;
+};
+
+/// A leader's door. For one thread.
+class RankLeader {
+ public:
+  struct Options {
+    /// The address of this host at which the others reach it. Nothing listens on other addresses.
+    std::string host = "127.0.0.1";
+    /// 0: any free port.
+    int port = 0;
+    /// Only processes with the same secret may join. At least 16 bytes.
+    std::string secret;
+    /// Called with the reason for each process that is refused. May be empty.
+    std::function<void(const absl::Status&)> on_refused = {};
+  };
+
+  /// Listens. Fails with INVALID_ARGUMENT if the secret is too short or the address is not this
+  /// host's, and with ALREADY_EXISTS if the port is taken.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<RankLeader>> Listen(const Options& options);
+
+  virtual ~RankLeader() = default;
+
+  [[nodiscard]] virtual int port() const = 0;
+
+  /// Waits until `size` - 1 processes have joined. They get the ranks from 1 in the order in which
+  /// they came. Fails with CANCELLED once `stop` is requested, and with UNAVAILABLE if a process is
+  /// lost between.
+  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<RankGroup>> Gather(
+      int size, const std::stop_token& stop) = 0;
+};
+
+struct JoinOptions {
+  /// The leader's.
+  std::string host;
+  int port = 0;
+  std::string secret;
+};
+
+/// Joins a leader, and waits for the other ranks. Fails with UNAVAILABLE if nothing listens there,
+/// PERMISSION_DENIED if the secrets differ, FAILED_PRECONDITION if the programs do, and CANCELLED
+/// once `stop` is requested.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<RankGroup>> JoinRanks(const JoinOptions& options,
+                                                                   const std::stop_token& stop);
+
+}  // namespace millrace::pipeline

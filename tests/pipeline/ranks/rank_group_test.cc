@@ -1,0 +1,216 @@
+// Ranks that find each other on loopback, over the real store and Gloo.
+#include "pipeline/ranks/rank_group.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <future>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/descriptor.h"
+#include "pipeline/ranks/rank_address.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Group = std::unique_ptr<RankGroup>;
+using Joining = std::future<absl::StatusOr<Group>>;
+
+constexpr char kSecret[] = "0123456789abcdef";
+
+Joining JoinInAThread(int port, const std::string& secret = kSecret) {
+  return std::async(std::launch::async, [=] {
+    return JoinRanks({.host = "127.0.0.1", .port = port, .secret = secret}, {});
+  });
+}
+
+class RankGroupTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = RankLeader::Listen({.secret = kSecret, .on_refused = [this](const absl::Status& s) {
+                                      refused_.emplace_back(s.message());
+                                    }});
+    ASSERT_TRUE(made.ok()) << made.status();
+    leader_ = *std::move(made);
+  }
+
+  // By rank.
+  std::vector<Group> GroupOf(int size) {
+    std::vector<Joining> joining;
+    for (int i = 1; i < size; ++i) joining.push_back(JoinInAThread(leader_->port()));
+    std::vector<Group> groups(size);
+    auto first = leader_->Gather(size, {});
+    EXPECT_TRUE(first.ok()) << first.status();
+    groups[0] = *std::move(first);
+    for (Joining& one : joining) {
+      auto group = one.get();
+      EXPECT_TRUE(group.ok()) << group.status();
+      const int rank = (*group)->rank();
+      groups.at(rank) = *std::move(group);
+    }
+    return groups;
+  }
+
+  std::vector<std::string> refused_;
+  std::unique_ptr<RankLeader> leader_;
+};
+
+TEST_F(RankGroupTest, EveryRankReachesEveryOther) {
+  const std::vector<Group> groups = GroupOf(3);
+  std::vector<std::jthread> threads;
+  for (const Group& group : groups) {
+    ASSERT_NE(group, nullptr);
+    EXPECT_EQ(group->size(), 3);
+    EXPECT_EQ(group->epoch(), 1);
+    threads.emplace_back([&group] {
+      const int own = group->rank();
+      std::vector<int> sent(3, own);
+      std::vector<int> received(3, -1);
+      std::vector<std::unique_ptr<Transfer>> transfers;
+      for (int other = 0; other < 3; ++other) {
+        if (other == own) continue;
+        transfers.push_back(
+            group->wires().Send(other, 7, std::as_bytes(std::span(&sent[other], 1))));
+        transfers.push_back(group->wires().Receive(
+            other, 7, std::as_writable_bytes(std::span(&received[other], 1))));
+      }
+      for (const auto& transfer : transfers) EXPECT_TRUE(transfer->Wait().ok());
+      for (int other = 0; other < 3; ++other) {
+        if (other != own) {
+          EXPECT_EQ(received[other], other);
+        }
+      }
+    });
+  }
+}
+
+TEST_F(RankGroupTest, ManyThreadsExchangeInTheOrderOfEachTag) {
+  const std::vector<Group> groups = GroupOf(2);
+  constexpr int kMessages = 300;
+  constexpr std::size_t kNumbers = 5000;
+  std::vector<std::jthread> threads;
+  for (int tag = 20; tag < 24; ++tag) {
+    threads.emplace_back([&, tag] {
+      for (int i = 0; i < kMessages; ++i) {
+        const std::vector<int> sent(kNumbers, tag * 1000 + i);
+        EXPECT_TRUE(groups[0]->wires().Send(1, tag, std::as_bytes(std::span(sent)))->Wait().ok());
+      }
+    });
+    threads.emplace_back([&, tag] {
+      for (int i = 0; i < kMessages; ++i) {
+        std::vector<int> got(kNumbers);
+        const auto transfer =
+            groups[1]->wires().Receive(0, tag, std::as_writable_bytes(std::span(got)));
+        EXPECT_TRUE(transfer->Wait().ok());
+        EXPECT_EQ(got, std::vector<int>(kNumbers, tag * 1000 + i));
+      }
+    });
+  }
+}
+
+TEST_F(RankGroupTest, ALostRankEndsTheWaitsOfTheOthers) {
+  std::vector<Group> groups = GroupOf(2);
+  int got = 0;
+  const auto receiving =
+      groups[0]->wires().Receive(1, 3, std::as_writable_bytes(std::span(&got, 1)));
+  groups[1].reset();
+  const absl::Status lost = receiving->Wait();
+  EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(lost.message()), HasSubstr("rank 1 is lost"));
+}
+
+TEST_F(RankGroupTest, AbortEndsTheWaitsAndAllLaterOnes) {
+  const std::vector<Group> groups = GroupOf(2);
+  int got = 0;
+  const auto bytes = std::as_writable_bytes(std::span(&got, 1));
+  const auto receiving = groups[0]->wires().Receive(1, 3, bytes);
+  std::jthread aborter([&] { groups[0]->wires().Abort(absl::CancelledError("the end")); });
+  EXPECT_EQ(receiving->Wait(), absl::CancelledError("the end"));
+  EXPECT_EQ(groups[0]->wires().Send(1, 3, bytes)->Wait(), absl::CancelledError("the end"));
+}
+
+// Nothing of a lost group reaches the next one.
+TEST_F(RankGroupTest, TheNextGroupOfALeaderIsANewEpoch) {
+  GroupOf(2);
+  const std::vector<Group> groups = GroupOf(2);
+  EXPECT_EQ(groups[0]->epoch(), 2);
+  EXPECT_EQ(groups[1]->epoch(), 2);
+  int sent = 5;
+  int got = 0;
+  const auto receiving =
+      groups[1]->wires().Receive(0, 1, std::as_writable_bytes(std::span(&got, 1)));
+  EXPECT_TRUE(groups[0]->wires().Send(1, 1, std::as_bytes(std::span(&sent, 1)))->Wait().ok());
+  EXPECT_TRUE(receiving->Wait().ok());
+  EXPECT_EQ(got, 5);
+}
+
+TEST_F(RankGroupTest, AnotherSecretIsRefusedAndTheLeaderWaitsOn) {
+  Joining other = JoinInAThread(leader_->port(), "another secret here");
+  std::jthread right([&] {
+    const absl::StatusOr<Group> refused = other.get();
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(std::string(refused.status().message()),
+                HasSubstr("another secret: give both the same file"));
+    EXPECT_TRUE(JoinInAThread(leader_->port()).get().ok());
+  });
+  EXPECT_TRUE(leader_->Gather(2, {}).ok());
+  EXPECT_THAT(refused_, ElementsAre(HasSubstr("it does not have this secret")));
+}
+
+// Strangers write what they like to the port; the store drops them.
+TEST_F(RankGroupTest, GarbageOnThePortHarmsNobody) {
+  std::vector<Descriptor> strangers;
+  for (const std::string& text :
+       {std::string("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), std::string(5000, '\xff'),
+        std::string("\x16\x03\x01\x02", 4), std::string()}) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(leader_->port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    strangers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(
+        ::connect(strangers.back().value(), reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+        0);
+    ::send(strangers.back().value(), text.data(), text.size(), MSG_NOSIGNAL);
+  }
+  EXPECT_EQ(GroupOf(2).size(), 2u);
+}
+
+TEST_F(RankGroupTest, AStopEndsBothSides) {
+  std::stop_source stop;
+  auto joining = std::async(std::launch::async, [&] {
+    return JoinRanks({.host = "127.0.0.1", .port = leader_->port(), .secret = kSecret},
+                     stop.get_token());
+  });
+  stop.request_stop();
+  EXPECT_EQ(joining.get().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(leader_->Gather(5, stop.get_token()).status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(RankGroupTest, WrongOptionsAreRefusedInWords) {
+  const auto listening = [](const std::string& host, int port, const std::string& secret) {
+    return std::string(
+        RankLeader::Listen({.host = host, .port = port, .secret = secret}).status().message());
+  };
+  EXPECT_THAT(listening("127.0.0.1", 0, "short"), HasSubstr("has 5 bytes; it needs 16"));
+  EXPECT_THAT(listening("0.0.0.0", 0, kSecret), HasSubstr("0.0.0.0 is every address of this host"));
+  EXPECT_THAT(listening("::", 0, kSecret), HasSubstr(":: is every address"));
+  EXPECT_THAT(listening("192.0.2.1", 0, kSecret), HasSubstr("cannot listen on 192.0.2.1:0"));
+  EXPECT_THAT(listening("no.such.host.invalid", 0, kSecret), HasSubstr("there is no host no.such"));
+  EXPECT_THAT(listening("127.0.0.1", leader_->port(), kSecret),
+              HasSubstr("Address already in use"));
+  const auto unanswered = JoinRanks({.host = "127.0.0.1", .port = 1, .secret = kSecret}, {});
+  EXPECT_EQ(unanswered.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(unanswered.status().message()),
+              HasSubstr("no leader answers at 127.0.0.1:1: Connection refused"));
+}
+
+}  // namespace
+}  // namespace millrace::pipeline
