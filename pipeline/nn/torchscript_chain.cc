@@ -69,7 +69,6 @@ class TorchScriptLayer final : public Layer {
 };
 
 // Four billion weights.
-constexpr std::uint64_t kMaxModelBytes = std::uint64_t{16} << 30;
 
 absl::Status Unusable(const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(path, " cannot be used: ", why));
@@ -97,15 +96,6 @@ absl::StatusOr<torch::jit::Module> Decode(const std::string& path, std::string b
     if (!checked.ok()) return Unusable(path, std::string(checked.message()));
   }
   return torch::jit::load(archive.bytes(), at::kCPU);
-}
-
-absl::StatusOr<torch::jit::Module> LoadModule(const std::string& path) {
-  absl::StatusOr<std::string> bytes = ReadFile(path, kMaxModelBytes);
-  if (absl::IsNotFound(bytes.status())) return Missing(path);
-  if (!bytes.ok()) return bytes.status();
-  return ExceptionToStatus(
-      [&] { return Decode(path, *std::move(bytes)); },
-      [&](std::string_view text) { return NoNetwork(path, ArchiveError(text)); });
 }
 
 // Two stages that learn at the same time must not share a parameter.
@@ -139,10 +129,26 @@ absl::Status AddChildren(const std::string& path, const torch::jit::Module& netw
 
 }  // namespace
 
+absl::StatusOr<std::string> ReadTorchScript(const std::string& path) {
+  absl::StatusOr<std::string> bytes = ReadFile(path, kMaxTorchScriptBytes);
+  if (absl::IsNotFound(bytes.status())) return Missing(path);
+  return bytes;
+}
+
 absl::StatusOr<TorchScriptChain> LoadTorchScriptChain(const std::string& path) {
+  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadTorchScript(path));
+  return DecodeTorchScriptChain(std::move(bytes), path);
+}
+
+absl::StatusOr<TorchScriptChain> DecodeTorchScriptChain(std::string bytes,
+                                                        const std::string& path) {
   torch::jit::setGraphExecutorOptimize(false);
   torch::jit::getProfilingMode() = false;
-  MILLRACE_ASSIGN_OR_RETURN(torch::jit::Module network, LoadModule(path));
+  MILLRACE_ASSIGN_OR_RETURN(torch::jit::Module network,
+                            ExceptionToStatus([&] { return Decode(path, std::move(bytes)); },
+                                              [&](std::string_view text) {
+                                                return NoNetwork(path, ArchiveError(text));
+                                              }));
   network.train();
   MILLRACE_RETURN_IF_ERROR(CheckNothingShared(path, network));
   TorchScriptChain loaded;

@@ -1,6 +1,7 @@
 // A user's own network, saved by torch.jit: its top-level children, in order, are the layers.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,14 @@ struct TorchScriptChain {
 /// INVALID_ARGUMENT, and advice, if the file is of another kind, has no children, or two children
 /// share parameters.
 [[nodiscard]] absl::StatusOr<TorchScriptChain> LoadTorchScriptChain(const std::string& path);
+
+/// The same for the bytes of such a file. Messages use `path` as its name.
+[[nodiscard]] absl::StatusOr<TorchScriptChain> DecodeTorchScriptChain(std::string bytes,
+                                                                      const std::string& path);
+
+/// The bytes of a file for DecodeTorchScriptChain(), at most kMaxTorchScriptBytes. Fails as
+/// LoadTorchScriptChain() if there is no such file.
+[[nodiscard]] absl::StatusOr<std::string> ReadTorchScript(const std::string& path);
+inline constexpr std::uint64_t kMaxTorchScriptBytes = std::uint64_t{16} << 30;
 
 }  // namespace millrace::pipeline

@@ -15,7 +15,9 @@
 #include "base/status.h"
 #include "pipeline/labels/target_loss.h"
 #include "pipeline/nn/torchscript_chain.h"
+#include "pipeline/offline/replay_ranks.h"
 #include "pipeline/offline/replay_samples.h"
+#include "pipeline/plan/plan_part.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/stages/network_run.h"
 #include "pipeline/tensor_files/tensor_file.h"
@@ -57,30 +59,39 @@ class Replaying {
         [this](const at::Tensor& output) { return loss_(output, samples_.target(0)); });
   }
 
+  // Joins the other ranks, if there are any.
+  absl::Status Join(const Phases& phases) {
+    if (options_.rank_of_stage.empty()) return absl::OkStatus();
+    task_ = TaskFor(phases);
+    for (const Phase& phase : phases) {
+      MILLRACE_RETURN_IF_ERROR(CheckRanks(phase.plan, task_.rank_of_stage));
+    }
+    const int size = task_.rank_of_stage.front() + 1;
+    if (size == 1) return absl::OkStatus();
+    MILLRACE_ASSIGN_OR_RETURN(std::string network, ReadTorchScript(options_.model));
+    MILLRACE_ASSIGN_OR_RETURN(group_, options_.join_ranks(size));
+    return SendTask(*group_,
+                    {.learning = task_,
+                     .network = std::move(network),
+                     .targets = task_.local_loss.empty() ? at::Tensor() : samples_.targets});
+  }
+
   absl::StatusOr<ReplaySummary> Run(const Phases& phases) {
-    const auto objective = [this](const StageOutput& output) {
-      return loss_(output.output, samples_.target(output.sample));
-    };
-    MILLRACE_ASSIGN_OR_RETURN(
-        const auto run,
-        NetworkRun::Start(
-            {.network = {.chain = network_.chain,
-                         .cuts = cuts_,
-                         .plan = phases.front().plan,
-                         .loss = std::make_unique<FunctionLoss>(
-                             objective, [this](const StageOutput& output,
-                                               const LossValue& value) { Record(output, value); }),
-                         .local_loss = std::make_unique<FunctionLoss>(objective),
-                         .optimizer = options_.optimizer,
-                         .stage_rates = {},
-                         .seed = options_.seed},
-             .phases = phases,
-             .threads_per_stage = options_.threads_per_stage,
-             .recorder = options_.recorder}));
+    MILLRACE_ASSIGN_OR_RETURN(Phases own,
+                              group_ ? PhasesOfRank(task_, 0) : absl::StatusOr<Phases>(phases));
+    StagedNetwork::Options network = NetworkOptions(own.front().plan);
+    MILLRACE_ASSIGN_OR_RETURN(const auto run,
+                              NetworkRun::Start({.network = std::move(network),
+                                                 .phases = std::move(own),
+                                                 .threads_per_stage = options_.threads_per_stage,
+                                                 .recorder = options_.recorder}));
     for (std::int64_t i = 0; i < samples_.count(); ++i) {
       MILLRACE_RETURN_IF_ERROR(run->Admit([&] { return samples_.input(i); }).status());
     }
     MILLRACE_RETURN_IF_ERROR(run->Drain());
+    if (group_) {
+      MILLRACE_RETURN_IF_ERROR(CollectState(*group_, task_, run->network().store()));
+    }
     ReplaySummary summary{
         .samples = samples_.count(), .stages = phases.front().plan.stage_count(), .phases = phases};
     const std::int64_t tenth = std::max<std::int64_t>(1, samples_.count() / 10);
@@ -105,6 +116,40 @@ class Replaying {
     return {.chain = network_.chain, .cuts = cuts_, .input = input, .seed = options_.seed};
   }
 
+  [[nodiscard]] RankTask TaskFor(const Phases& phases) const {
+    return {.phases = phases,
+            .rank_of_stage = options_.rank_of_stage,
+            .cuts = cuts_,
+            .optimizer = options_.optimizer,
+            .seed = options_.seed,
+            .threads_per_stage = options_.threads_per_stage,
+            .local_loss = options_.schedule == "local" ? options_.loss : ""};
+  }
+
+  [[nodiscard]] StagedNetwork::Options NetworkOptions(const Plan& plan) {
+    const auto objective = [this](const StageOutput& output) {
+      return loss_(output.output, samples_.target(output.sample));
+    };
+    StagedNetwork::Options network = {
+        .chain = network_.chain,
+        .cuts = cuts_,
+        .plan = plan,
+        .loss = std::make_unique<FunctionLoss>(
+            objective,
+            [this](const StageOutput& output, const LossValue& value) { Record(output, value); }),
+        .local_loss = std::make_unique<FunctionLoss>(objective),
+        .optimizer = options_.optimizer,
+        .stage_rates = {},
+        .seed = options_.seed};
+    if (group_) {
+      network.ranks.emplace(RankWires{.wires = group_->wires(),
+                                      .rank_of_stage = task_.rank_of_stage,
+                                      .own_rank = 0,
+                                      .epoch = group_->epoch()});
+    }
+    return network;
+  }
+
   // On the last stage's thread. Each sample has its own element.
   void Record(const StageOutput& output, const LossValue& value) {
     outputs_[output.sample] = output.output.detach();
@@ -118,6 +163,8 @@ class Replaying {
   const TargetLoss loss_;
   std::vector<at::Tensor> outputs_;
   at::Tensor losses_;
+  RankTask task_;                     // With several ranks.
+  std::unique_ptr<RankGroup> group_;  // Null: one rank.
 };
 
 }  // namespace
@@ -139,6 +186,7 @@ absl::StatusOr<ReplaySummary> Replay(const ReplayOptions& options) {
       [&]() -> absl::StatusOr<ReplaySummary> {
         MILLRACE_RETURN_IF_ERROR(replaying.Try());
         MILLRACE_ASSIGN_OR_RETURN(const Phases phases, replaying.Plans());
+        MILLRACE_RETURN_IF_ERROR(replaying.Join(phases));
         MILLRACE_ASSIGN_OR_RETURN(const ReplaySummary summary, replaying.Run(phases));
         MILLRACE_RETURN_IF_ERROR(replaying.Write());
         return summary;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "pipeline/engine/run_history.h"
 #include "pipeline/optim/optimizer.h"
+#include "pipeline/ranks/rank_group.h"
 #include "pipeline/schedules/schedules.h"
 
 namespace millrace::pipeline {
@@ -35,6 +38,11 @@ struct ReplayOptions {
   int threads_per_stage = 1;
   /// Seeds the random numbers of layers.
   std::uint64_t seed = 0;
+  /// The rank of each stage (CheckRanks()). Empty: this process runs all stages.
+  std::vector<int> rank_of_stage = {};
+  /// Joins that many processes, of which the others run FollowReplay() (replay_ranks.h). Called
+  /// once, after all checks, if the stages have several ranks.
+  std::function<absl::StatusOr<std::unique_ptr<RankGroup>>(int size)> join_ranks = {};
   /// Records the operations; outlives the replay. May be null.
   RunHistory* recorder = nullptr;
 };

@@ -16,6 +16,7 @@
 #include "service/commands/evaluate/evaluate_labels_command.h"
 #include "service/commands/export_command.h"
 #include "service/commands/init_command.h"
+#include "service/commands/join_command.h"
 #include "service/commands/measure_model.h"
 #include "service/commands/plan/plan_command.h"
 #include "service/commands/pretrain_command.h"
@@ -79,6 +80,8 @@ int RunCommandLine(int argc, char** argv) {
   AddPlan(app, plan, /*measures=*/true);
   ReplayArguments replay;
   AddReplay(app, replay);
+  JoinArguments join;
+  AddJoin(app, join);
   BenchArguments bench;
   AddBench(app, bench);
   ExportArguments weights;
@@ -108,6 +111,7 @@ int RunCommandLine(int argc, char** argv) {
     return RunPlan(plan, MeasureConfiguredModel, std::cout, std::cerr);
   }
   if (app.got_subcommand("replay")) return RunReplay(replay);
+  if (app.got_subcommand("join")) return RunJoin(join);
   if (app.got_subcommand("bench")) return RunBench(bench);
   if (app.got_subcommand("export")) return RunExport(std::move(weights));
   if (evaluate->got_subcommand("flow")) {

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
@@ -11,9 +13,13 @@
 #include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "pipeline/engine/run_history.h"
+#include "pipeline/ranks/rank_group.h"
+#include "pipeline/ranks/sealed_text.h"
 #include "pipeline/timeline/timeline_event.h"
+#include "service/commands/local_ranks.h"
 #include "service/commands/plan/drawing_files.h"
 #include "service/commands/plan/run_drawing.h"
+#include "service/commands/rank_arguments.h"
 #include "service/terminal/cli_exit_codes.h"
 #include "service/terminal/cli_optimizer.h"
 #include "service/terminal/cli_values.h"
@@ -36,6 +42,10 @@ In Python
 
 The same files and options give the same bits, except with --period-ms, which measures the layers.
 
+With --ranks, other processes run some stages: the results have the same bits. They are started on
+this machine, or wait on other hosts (`millrace join --help`). Rank 0 is this process, and has the
+last stage.
+
 --svg and --trace show the run beside its plan. Each operation of the plan takes its median time in
 this run.
 
@@ -43,7 +53,9 @@ Examples
   millrace replay --model m.pt --samples s.pt --out o.pt --learning-rate 0.1
   millrace replay --model m.pt --samples s.pt --out o.pt --schedule partime --stages 1,1,1
   millrace replay --model m.pt --samples s.pt --out o.pt --schedule gpipe --stages 2,1 \
-      --micro-batches 8 --optimizer adam --learning-rate 0.001)";
+      --micro-batches 8 --optimizer adam --learning-rate 0.001
+  millrace replay --model m.pt --samples s.pt --out o.pt --schedule partime --stages 1,1,1 \
+      --ranks 1,1,0)";
 
 void AddSchedule(CLI::App& replay, ReplayArguments& arguments) {
   pipeline::ReplayOptions& options = arguments.options;
@@ -94,8 +106,66 @@ absl::Status Draw(const ReplayArguments& arguments, const pipeline::ReplaySummar
       arguments.drawings, [&] { return RunSvg(run); }, [&] { return RunTrace(run); });
 }
 
+// The other ranks, on this machine or on others.
+class OtherRanks {
+ public:
+  explicit OtherRanks(const ReplayArguments& arguments) : arguments_(arguments) {}
+
+  absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> Join(int size) {
+    return arguments_.listen.empty() ? Start(size) : Await(size);
+  }
+  // Waits until they have ended, if they were started here.
+  absl::Status Wait() { return local_ ? local_->Wait() : absl::OkStatus(); }
+
+ private:
+  absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> Start(int size) {
+    const std::string secret = pipeline::MakeNonce();
+    MILLRACE_ASSIGN_OR_RETURN(leader_, pipeline::RankLeader::Listen({.secret = secret}));
+    MILLRACE_ASSIGN_OR_RETURN(
+        local_,
+        LocalRanks::Start(size - 1, {.host = "127.0.0.1", .port = leader_->port()}, secret));
+    auto group = leader_->Gather(size, local_->failed());
+    return absl::IsCancelled(group.status()) ? local_->Wait() : std::move(group);
+  }
+
+  absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> Await(int size) {
+    MILLRACE_ASSIGN_OR_RETURN(HostAndPort address, ParseHostAndPort(arguments_.listen, "--listen"));
+    MILLRACE_ASSIGN_OR_RETURN(const std::string secret, ReadRankSecret(arguments_.secret_file));
+    const auto on_refused = [](const absl::Status& why) {
+      std::cerr << "millrace replay: refused " << why.message() << "\n";
+    };
+    MILLRACE_ASSIGN_OR_RETURN(leader_, pipeline::RankLeader::Listen({.host = address.host,
+                                                                     .port = address.port,
+                                                                     .secret = secret,
+                                                                     .on_refused = on_refused}));
+    address.port = leader_->port();
+    std::cerr << absl::StrFormat(
+        "waiting for %d other process%s; on each host run: millrace join %s --secret-file FILE\n",
+        size - 1, size == 2 ? "" : "es", ToString(address));
+    return leader_->Gather(size, {});
+  }
+
+  const ReplayArguments& arguments_;
+  std::unique_ptr<LocalRanks> local_;
+  std::unique_ptr<pipeline::RankLeader> leader_;
+};
+
+absl::Status CheckRankArguments(const ReplayArguments& arguments) {
+  if (arguments.listen.empty() != arguments.secret_file.empty()) {
+    return absl::InvalidArgumentError("--listen and --secret-file belong together");
+  }
+  if (!arguments.listen.empty() && arguments.options.rank_of_stage.empty()) {
+    return absl::InvalidArgumentError("--listen needs --ranks, the rank of each stage");
+  }
+  if (!arguments.options.rank_of_stage.empty() && arguments.drawings.any()) {
+    return absl::InvalidArgumentError("--ranks has no drawing: leave out --svg and --trace");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
   pipeline::ReplayOptions options = arguments.options;
+  MILLRACE_RETURN_IF_ERROR(CheckRankArguments(arguments));
   if (!std::isfinite(options.request.period)) {
     return absl::InvalidArgumentError("--period-ms must be a number of milliseconds");
   }
@@ -103,7 +173,13 @@ absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
   MILLRACE_ASSIGN_OR_RETURN(options.request.recompute,
                             pipeline::RecomputeNamed(arguments.recompute));
   MILLRACE_RETURN_IF_ERROR(CheckDrawings(arguments.drawings, {"--out", options.output}));
-  if (!arguments.drawings.any()) return pipeline::Replay(options);
+  OtherRanks ranks(arguments);
+  options.join_ranks = [&](int size) { return ranks.Join(size); };
+  if (!arguments.drawings.any()) {
+    MILLRACE_ASSIGN_OR_RETURN(pipeline::ReplaySummary summary, pipeline::Replay(options));
+    MILLRACE_RETURN_IF_ERROR(ranks.Wait());
+    return summary;
+  }
   pipeline::RunHistory recorder({.operations = kMaxRecorded, .keeps_first = true});
   options.recorder = &recorder;
   MILLRACE_ASSIGN_OR_RETURN(pipeline::ReplaySummary summary, pipeline::Replay(options));
@@ -125,6 +201,14 @@ void AddReplay(CLI::App& app, ReplayArguments& arguments) {
   AddSchedule(*replay, arguments);
   AddOptimizer(*replay, arguments.optimizer, options.optimizer);
   replay->add_option("--loss", options.loss, "mse, l1 or cross_entropy")->capture_default_str();
+  replay
+      ->add_option("--ranks", options.rank_of_stage,
+                   "The rank (process) of each stage, as 1,1,0: falling to 0")
+      ->delimiter(',');
+  replay->add_option("--listen", arguments.listen,
+                     "HOST:PORT of this host: wait there for the other ranks");
+  replay->add_option("--secret-file", arguments.secret_file,
+                     "With --listen: the file with the secret that all ranks share");
   replay->add_option("--threads-per-stage", options.threads_per_stage, "Threads in an operation")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -14,6 +14,9 @@ struct ReplayArguments {
   pipeline::ReplayOptions options = {};
   std::string optimizer = "sgd";
   std::string recompute = "always";
+  /// Where to wait for the other ranks: HOST:PORT. Empty: they are started on this machine.
+  std::string listen;
+  std::string secret_file;
   DrawingFiles drawings = {};
 };
 

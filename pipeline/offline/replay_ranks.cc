@@ -1,0 +1,159 @@
+#include "pipeline/offline/replay_ranks.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <ATen/Parallel.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/exception_to_status.h"
+#include "base/foreign_error.h"
+#include "base/status.h"
+#include "pipeline/labels/target_loss.h"
+#include "pipeline/nn/layer_tensors.h"
+#include "pipeline/nn/torchscript_chain.h"
+#include "pipeline/plan/plan_part.h"
+#include "pipeline/stages/follow_leader.h"
+#include "pipeline/stages/network_run.h"
+#include "pipeline/tensor_files/safetensors.h"
+#include "pipeline/wires/byte_message.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// The tags of the messages besides tensors (RankWires::kFirstTag). Each takes two.
+constexpr int kTaskTag = 2;
+constexpr int kStateTag = 4;
+
+constexpr std::size_t kMaxTaskBytes = 64 << 20;
+constexpr char kTargets[] = "targets";
+
+struct StagesOfRank {
+  int first = 1;
+  int last = 1;
+};
+
+// A rank's stages are neighbours (CheckRanks()).
+StagesOfRank StagesOf(const RankTask& task, int rank) {
+  const auto& ranks = task.rank_of_stage;
+  const auto begin = std::ranges::find(ranks, rank);
+  const auto stages = std::ranges::count(ranks, rank);
+  const int first = static_cast<int>(begin - ranks.begin()) + 1;
+  return {.first = first, .last = first + static_cast<int>(stages) - 1};
+}
+
+std::string EncodeTargets(const at::Tensor& targets) {
+  if (!targets.defined()) return {};
+  return EncodeSafeTensors({.tensors = {{kTargets, targets}}, .metadata = {}});
+}
+
+absl::StatusOr<ReplayTask> ReceiveTask(RankGroup& group) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text,
+                            ReceiveBytes(group.wires(), 0, kTaskTag, kMaxTaskBytes));
+  ReplayTask task;
+  MILLRACE_ASSIGN_OR_RETURN(task.learning, TaskOf(text));
+  MILLRACE_ASSIGN_OR_RETURN(task.network,
+                            ReceiveBytes(group.wires(), 0, kTaskTag, kMaxTorchScriptBytes));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string targets,
+                            ReceiveBytes(group.wires(), 0, kTaskTag, kMaxTorchScriptBytes));
+  if (targets.empty()) return task;
+  MILLRACE_ASSIGN_OR_RETURN(const SafeTensors tensors, DecodeSafeTensors(targets));
+  task.targets = FindTensor(tensors.tensors, kTargets);
+  return task;
+}
+
+absl::StatusOr<std::unique_ptr<Loss>> LocalLossOf(const ReplayTask& task) {
+  if (task.learning.local_loss.empty()) return nullptr;
+  MILLRACE_ASSIGN_OR_RETURN(const TargetLoss loss, TargetLoss::Named(task.learning.local_loss));
+  return std::make_unique<FunctionLoss>([loss, targets = task.targets](const StageOutput& output) {
+    return loss(output.output, targets.narrow(0, output.sample, 1));
+  });
+}
+
+absl::Status SendState(RankGroup& group, const RankTask& task, const NetworkStore& store,
+                       std::size_t layers) {
+  const StagesOfRank stages = StagesOf(task, group.rank());
+  std::vector<LayerState> state(layers);
+  const int first = store.stage(stages.first).first();
+  int end = first;
+  for (int stage = stages.first; stage <= stages.last; ++stage) {
+    for (LayerState& layer : store.Save(stage)) state[end++] = std::move(layer);
+  }
+  return SendBytes(group.wires(), 0, kStateTag, EncodeSafeTensors(TensorsOf(state, first, end)));
+}
+
+absl::Status Follow(RankGroup& group, ReplayTask task) {
+  MILLRACE_ASSIGN_OR_RETURN(
+      const TorchScriptChain network,
+      DecodeTorchScriptChain(std::move(task.network), "the leader's network"));
+  MILLRACE_ASSIGN_OR_RETURN(const Phases phases, PhasesOfRank(task.learning, group.rank()));
+  MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<Loss> local_loss, LocalLossOf(task));
+  const RankTask& learning = task.learning;
+  at::set_num_threads(learning.threads_per_stage);
+  const RankWires ranks{.wires = group.wires(),
+                        .rank_of_stage = learning.rank_of_stage,
+                        .own_rank = group.rank(),
+                        .epoch = group.epoch()};
+  MILLRACE_ASSIGN_OR_RETURN(const auto run,
+                            NetworkRun::Start({.network = {.chain = network.chain,
+                                                           .cuts = learning.cuts,
+                                                           .plan = phases.front().plan,
+                                                           .loss = nullptr,
+                                                           .local_loss = std::move(local_loss),
+                                                           .optimizer = learning.optimizer,
+                                                           .stage_rates = learning.stage_rates,
+                                                           .seed = learning.seed,
+                                                           .ranks = ranks},
+                                               .phases = phases,
+                                               .threads_per_stage = learning.threads_per_stage}));
+  MILLRACE_RETURN_IF_ERROR(FollowLeader(*run, ranks));
+  return SendState(group, learning, run->network().store(), network.chain.layers.size());
+}
+
+}  // namespace
+
+absl::Status SendTask(RankGroup& group, const ReplayTask& task) {
+  for (const std::string& bytes :
+       {TextOf(task.learning), task.network, EncodeTargets(task.targets)}) {
+    for (int rank = 1; rank < group.size(); ++rank) {
+      MILLRACE_RETURN_IF_ERROR(SendBytes(group.wires(), rank, kTaskTag, bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CollectState(RankGroup& group, const RankTask& task, NetworkStore& store) {
+  std::vector<LayerState> layers = store.Save();
+  for (int rank = 1; rank < group.size(); ++rank) {
+    MILLRACE_ASSIGN_OR_RETURN(const std::string bytes,
+                              ReceiveBytes(group.wires(), rank, kStateTag, kMaxTorchScriptBytes));
+    MILLRACE_ASSIGN_OR_RETURN(const SafeTensors tensors, DecodeSafeTensors(bytes));
+    const StagesOfRank stages = StagesOf(task, rank);
+    const int last = store.stage(stages.last).last();
+    for (int layer = store.stage(stages.first).first(); layer <= last; ++layer) {
+      layers[layer] = LayerOf(tensors, layer);
+    }
+  }
+  store.Restore(layers);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Phases> PhasesOfRank(const RankTask& task, int rank) {
+  Phases phases = task.phases;
+  for (Phase& phase : phases) {
+    MILLRACE_ASSIGN_OR_RETURN(phase.plan, PartOf(phase.plan, task.rank_of_stage, rank));
+  }
+  return phases;
+}
+
+absl::Status FollowReplay(RankGroup& group) {
+  return ExceptionToStatus(
+      [&]() -> absl::Status {
+        MILLRACE_ASSIGN_OR_RETURN(ReplayTask task, ReceiveTask(group));
+        return Follow(group, std::move(task));
+      },
+      InternalCause);
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,143 @@
+#include "pipeline/ranks/rank_task.h"
+
+#include <exception>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "nlohmann/json.hpp"
+#include "pipeline/plan/plan_checker.h"
+#include "pipeline/plan/plan_part.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using Json = nlohmann::json;
+
+// The members of each type, once for both directions: `visit` gets a name and the member.
+template <typename Of, typename Visit>
+void Members(Of& operation,
+             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, Operation> {
+  visit("kind", operation.kind);
+  visit("stage", operation.stage);
+  visit("first", operation.first);
+  visit("count", operation.count);
+  visit("shift", operation.shift);
+  visit("keeps", operation.keeps);
+  visit("reads", operation.weights.which);
+  visit("lag", operation.weights.lag);
+}
+
+template <typename Of, typename Visit>
+void Members(Of& rules,
+             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, StageRules> {
+  visit("lead", rules.lead);
+  visit("slots", rules.slots);
+  visit("versions", rules.versions);
+  visit("gradient", rules.gradient);
+  visit("splits_backward", rules.splits_backward);
+}
+
+template <typename Of, typename Visit>
+void Members(Of& channel,
+             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, Channel> {
+  visit("from", channel.from);
+  visit("to", channel.to);
+  visit("slots", channel.slots);
+  visit("gradient_slots", channel.gradient_slots);
+}
+
+template <typename Of, typename Visit>
+void Members(Of& phase,
+             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, Phase> {
+  visit("first_sample", phase.first_sample);
+  visit("schedule", phase.plan.schedule);
+  visit("samples_per_pattern", phase.plan.samples_per_pattern);
+  visit("stages", phase.plan.stages);
+  visit("channels", phase.plan.channels);
+  visit("devices", phase.plan.devices);
+}
+
+template <typename Of, typename Visit>
+void Members(Of& optimizer, const Visit& visit) requires
+    std::is_same_v<std::remove_const_t<Of>, OptimizerOptions> {
+  visit("kind", optimizer.kind);
+  visit("learning_rate", optimizer.learning_rate);
+  visit("momentum", optimizer.momentum);
+  visit("nesterov", optimizer.nesterov);
+  visit("weight_decay", optimizer.weight_decay);
+  visit("beta1", optimizer.beta1);
+  visit("beta2", optimizer.beta2);
+  visit("eps", optimizer.eps);
+  visit("clip_norm", optimizer.clip_norm);
+  visit("clip_update", optimizer.clip_update);
+  visit("pipemare_steps", optimizer.pipemare_steps);
+  visit("spike_compensation", optimizer.spike_compensation);
+  visit("measures_cosine", optimizer.measures_cosine);
+}
+
+template <typename Of, typename Visit>
+void Members(Of& task,
+             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, RankTask> {
+  visit("phases", task.phases);
+  visit("rank_of_stage", task.rank_of_stage);
+  visit("cuts", task.cuts);
+  visit("optimizer", task.optimizer);
+  visit("stage_rates", task.stage_rates);
+  visit("seed", task.seed);
+  visit("threads_per_stage", task.threads_per_stage);
+  visit("local_loss", task.local_loss);
+}
+
+template <typename T>
+Json JsonOf(const T& value) {
+  if constexpr (std::is_enum_v<T>) {
+    return static_cast<int>(value);
+  } else if constexpr (requires { Members(value, [](const char*, auto&) {}); }) {
+    Json json = Json::object();
+    Members(value, [&](const char* name, const auto& member) { json[name] = JsonOf(member); });
+    return json;
+  } else if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
+    Json json = Json::array();
+    for (const auto& one : value) json.push_back(JsonOf(one));
+    return json;
+  } else {
+    return value;
+  }
+}
+
+// Throws if the JSON has another form.
+template <typename T>
+void Read(const Json& json, T& value) {
+  if constexpr (std::is_enum_v<T>) {
+    value = static_cast<T>(json.get<int>());
+  } else if constexpr (requires { Members(value, [](const char*, auto&) {}); }) {
+    Members(value, [&](const char* name, auto& member) { Read(json.at(name), member); });
+  } else if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
+    for (const Json& one : json) Read(one, value.emplace_back());
+  } else {
+    value = json.get<T>();
+  }
+}
+
+}  // namespace
+
+std::string TextOf(const RankTask& task) { return JsonOf(task).dump(); }
+
+absl::StatusOr<RankTask> TaskOf(std::string_view text) {
+  RankTask task;
+  try {
+    Read(Json::parse(text), task);
+  } catch (const std::exception& e) {
+    return absl::DataLossError(absl::StrCat("the leader's task cannot be read: ", e.what()));
+  }
+  if (task.phases.empty()) return absl::DataLossError("the leader's task has no plan");
+  for (const Phase& phase : task.phases) {
+    absl::Status can_run = CheckPlan(phase.plan).status();
+    can_run.Update(CheckRanks(phase.plan, task.rank_of_stage));
+    if (can_run.ok()) continue;
+    return absl::DataLossError(absl::StrCat("the leader's plan cannot run: ", can_run.message()));
+  }
+  return task;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,106 @@
+#include "service/commands/join_command.h"
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <stop_token>
+#include <utility>
+
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "pipeline/offline/replay_ranks.h"
+#include "pipeline/ranks/rank_group.h"
+#include "service/commands/rank_arguments.h"
+#include "service/terminal/cli_exit_codes.h"
+#include "service/terminal/serve_signals.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr char kFooter[] = R"(
+A leader, such as `millrace replay --ranks 1,0 --listen 10.0.0.1:29500 --secret-file FILE`, gives
+this process its stages, weights and plan. This process needs no other file. While there is no
+leader, it waits for one, and after a run it waits for the next.
+
+Both sides need the same secret, the same version of Millrace and the same kind of processor. The
+connections are not encrypted: use a private network.
+
+Examples
+  openssl rand -hex 32 > ranks.secret; chmod 600 ranks.secret     # once; copy it to all hosts
+  millrace join 10.0.0.1:29500 --secret-file ranks.secret)";
+
+constexpr std::chrono::seconds kRetry{1};
+
+// One run: from the joining to the end of the leader's stream.
+absl::Status JoinOnce(const pipeline::JoinOptions& options, const std::stop_token& stop) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<pipeline::RankGroup> group,
+                            pipeline::JoinRanks(options, stop));
+  spdlog::info("joined as rank {} of {}", group->rank(), group->size());
+  const std::stop_callback abort(
+      stop, [&] { group->wires().Abort(absl::CancelledError("this process was asked to end")); });
+  return pipeline::FollowReplay(*group);
+}
+
+// Another try would not change these.
+bool IsFinal(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsPermissionDenied(status) ||
+         absl::IsFailedPrecondition(status);
+}
+
+// Waits, but not longer than until the stop.
+void Pause(const std::stop_token& stop) {
+  Mutex mu;
+  CondVar ended;
+  const MutexLock lock(mu);
+  ended.wait_for(mu, stop, kRetry, [] { return false; });
+}
+
+absl::Status Join(const JoinArguments& arguments, const std::stop_token& stop) {
+  MILLRACE_ASSIGN_OR_RETURN(const HostAndPort leader, ParseHostAndPort(arguments.leader, "LEADER"));
+  MILLRACE_ASSIGN_OR_RETURN(std::string secret, ReadRankSecret(arguments.secret_file));
+  const pipeline::JoinOptions options{
+      .host = leader.host, .port = leader.port, .secret = std::move(secret)};
+  std::string waiting_for;
+  while (!stop.stop_requested()) {
+    const absl::Status end = JoinOnce(options, stop);
+    if (stop.stop_requested()) break;
+    if (arguments.once || IsFinal(end)) return end;
+    const std::string why = end.ok() ? "the run has ended" : std::string(end.message());
+    if (why != waiting_for) spdlog::info("{}; waiting for a leader", why);
+    waiting_for = why;
+    Pause(stop);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddJoin(CLI::App& app, JoinArguments& arguments) {
+  CLI::App* join = app.add_subcommand("join", "Run stages of a network that another host leads");
+  join->add_option("leader", arguments.leader, "HOST:PORT of the leader")
+      ->required()
+      ->option_text("LEADER REQUIRED");
+  join->add_option("--secret-file", arguments.secret_file,
+                   "The file with the secret that all ranks share")
+      ->required();
+  join->add_flag("--once", arguments.once,
+                 "End after the first run, and fail if there is no leader");
+  join->footer(kFooter);
+}
+
+int RunJoin(const JoinArguments& arguments) {
+  StopSignals signals;  // Before other threads start, which inherit the blocked signals.
+  std::stop_source stop;
+  signals.Watch([&] { stop.request_stop(); });
+  const absl::Status joined = Join(arguments, stop.get_token());
+  if (joined.ok()) return kExitOk;
+  std::cerr << "millrace join: " << joined.message() << "\n";
+  return ExitCodeOf(joined);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,67 @@
+#include "service/commands/rank_arguments.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "service/access/private_file.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr int kMaxPort = 65535;
+
+// The host and, behind it, nothing or ":PORT".
+struct Parts {
+  absl::string_view host;
+  absl::string_view rest;
+};
+
+Parts Split(absl::string_view text) {
+  if (absl::StartsWith(text, "[")) {
+    const std::size_t end = text.find(']');
+    if (end == absl::string_view::npos) return {};
+    return {.host = text.substr(1, end - 1), .rest = text.substr(end + 1)};
+  }
+  const std::size_t colon = text.find(':');
+  // More than one colon: an address of IPv6 without a port.
+  if (colon == absl::string_view::npos || text.find(':', colon + 1) != absl::string_view::npos) {
+    return {.host = text, .rest = {}};
+  }
+  return {.host = text.substr(0, colon), .rest = text.substr(colon)};
+}
+
+}  // namespace
+
+absl::StatusOr<HostAndPort> ParseHostAndPort(std::string_view text, std::string_view option) {
+  const Parts parts =
+      Split(absl::StripAsciiWhitespace(absl::string_view(text.data(), text.size())));
+  HostAndPort address{.host = std::string(parts.host)};
+  absl::string_view port = parts.rest;
+  const bool has_port = absl::ConsumePrefix(&port, ":");
+  const bool is_number = absl::SimpleAtoi(port, &address.port);
+  const bool is_port = is_number && address.port >= 0 && address.port <= kMaxPort;
+  const bool good_rest = has_port ? is_port : parts.rest.empty();
+  const bool good_host = !address.host.empty() && !absl::StrContains(address.host, "/") &&
+                         !absl::StrContains(address.host, " ");
+  if (!has_port) address.port = kUsualRankPort;
+  if (good_rest && good_host) return address;
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(option), ": '", std::string(text),
+                   "' is no address; write HOST:PORT, such as 10.0.0.1:29500 or [fd00::1]:29500"));
+}
+
+std::string ToString(const HostAndPort& address) {
+  const bool is_v6 = absl::StrContains(address.host, ":");
+  return absl::StrCat(is_v6 ? "[" : "", address.host, is_v6 ? "]" : "", ":", address.port);
+}
+
+absl::StatusOr<std::string> ReadRankSecret(const std::string& path) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadPrivateFile(path, "--secret-file"));
+  return std::string(absl::StripAsciiWhitespace(text));
+}
+
+}  // namespace millrace::service
