@@ -40,8 +40,8 @@ struct ReplayOptions {
   std::uint64_t seed = 0;
   /// The rank of each stage (CheckRanks()). Empty: this process runs all stages.
   std::vector<int> rank_of_stage = {};
-  /// Joins that many processes, of which the others run FollowReplay() (replay_ranks.h). Called
-  /// once, after all checks, if the stages have several ranks.
+  /// Joins `size` processes. The other ones run FollowReplay() (replay_ranks.h). Called once, after
+  /// all checks, if the stages have several ranks.
   std::function<absl::StatusOr<std::unique_ptr<RankGroup>>(int size)> join_ranks = {};
   /// Records the operations; outlives the replay. May be null.
   RunHistory* recorder = nullptr;

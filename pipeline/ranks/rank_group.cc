@@ -61,7 +61,7 @@ Json OwnHello(const std::string& nonce) {
           {"nonce", nonce}};
 }
 
-// Other numbers would come of other programs.
+// Other programs compute other numbers.
 absl::Status CheckSameProgram(const Json& theirs) {
   const Json ours = OwnHello("");
   for (const char* key : {"protocol", "millrace", "libtorch", "processor"}) {
@@ -81,7 +81,7 @@ std::string NameOf(const Json& hello) {
 
 class GlooGroup final : public RankGroup {
  public:
-  // Connects to all other ranks, each of which must do the same within kConnectLimit. Throws.
+  // Connects to all other ranks. Each must do the same within kConnectLimit. Throws.
   GlooGroup(const Store& store, const std::string& address, int rank, int size, std::int64_t epoch)
       : group_(Connect(store, address, rank, size, epoch)),
         wires_(group_),

@@ -33,7 +33,7 @@ struct RankTask {
 /// As text: JSON.
 [[nodiscard]] std::string TextOf(const RankTask& task);
 
-/// The task of TextOf(). Fails with DATA_LOSS if it is none, or if its plans cannot run
+/// The task of TextOf(). Fails with DATA_LOSS if the text is damaged, or if its plans cannot run
 /// (CheckPlan(), CheckRanks()).
 [[nodiscard]] absl::StatusOr<RankTask> TaskOf(std::string_view text);
 

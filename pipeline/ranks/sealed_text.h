@@ -12,7 +12,7 @@ namespace millrace::pipeline {
 [[nodiscard]] std::string MakeNonce();
 
 /// `text`, with its HMAC-SHA256 under `secret` in front. `context` has the other side's nonce and
-/// the kind of the text, so that nobody can send it a second time, or as another kind.
+/// the kind of the text, so that a copy of it, or another kind, is refused.
 [[nodiscard]] std::string Seal(std::string_view secret, std::string_view context,
                                std::string_view text);
 

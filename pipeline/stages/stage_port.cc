@@ -10,8 +10,8 @@
 
 namespace millrace::pipeline {
 
-// The same order on both ranks: forwards from the first sample to the last, backwards from the last
-// to the first; of one sample, in the order of the channels.
+// The order is the same on both ranks. Forwards go from the first sample to the last, backwards
+// from the last to the first. The items of one sample are in the order of the channels.
 std::vector<StagePort::Item> StagePort::ItemsOf(const Step& step) const {
   const bool forward = step.kind == OperationKind::kForward;
   std::vector<Item> items;
@@ -40,7 +40,7 @@ MessageRoute StagePort::RouteOf(const Item& item, OperationKind kind) const {
           .epoch = ranks_.epoch};
 }
 
-std::int64_t StagePort::PositionOf(const Item& item) const {
+std::int64_t StagePort::GradientPosition(const Item& item) const {
   return running_plan_.dependencies.Position(OperationKind::kBackward, item.rings->channel.to,
                                              item.sample);
 }
@@ -51,7 +51,7 @@ TensorMessage StagePort::Outgoing(const Item& item, OperationKind kind) const {
     message.tensors = item.rings->forward.Read(item.sample).tensors;
     return message;
   }
-  const ChannelGradients& gradients = item.rings->backward.Read(PositionOf(item));
+  const ChannelGradients& gradients = item.rings->backward.Read(GradientPosition(item));
   message.valid = gradients.valid;
   message.tensors = gradients.of.tensors;
   return message;
@@ -62,8 +62,8 @@ void StagePort::Write(const Item& item, OperationKind kind, TensorMessage messag
     item.rings->forward.Write(item.sample, {.tensors = std::move(message.tensors)});
     return;
   }
-  item.rings->backward.Write(
-      PositionOf(item), {.of = {.tensors = std::move(message.tensors)}, .valid = message.valid});
+  item.rings->backward.Write(GradientPosition(item), {.of = {.tensors = std::move(message.tensors)},
+                                                      .valid = message.valid});
 }
 
 absl::Status StagePort::Send(const std::vector<Item>& items, OperationKind kind) const {
@@ -71,7 +71,7 @@ absl::Status StagePort::Send(const std::vector<Item>& items, OperationKind kind)
   for (const Item& item : items) {
     // At the end of the stream, some stages have made no gradient of a sample, others have.
     const bool is_made =
-        kind == OperationKind::kForward || item.rings->backward.Holds(PositionOf(item));
+        kind == OperationKind::kForward || item.rings->backward.Holds(GradientPosition(item));
     if (is_made) messages.emplace_back(RouteOf(item, kind), Outgoing(item, kind));
   }
   for (OutgoingMessage& message : messages) MILLRACE_RETURN_IF_ERROR(message.Wait());

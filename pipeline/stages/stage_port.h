@@ -52,7 +52,7 @@ class StagePort {
 
   [[nodiscard]] std::vector<Item> ItemsOf(const Step& step) const;
   [[nodiscard]] MessageRoute RouteOf(const Item& item, OperationKind kind) const;
-  [[nodiscard]] std::int64_t PositionOf(const Item& item) const;
+  [[nodiscard]] std::int64_t GradientPosition(const Item& item) const;
   [[nodiscard]] TensorMessage Outgoing(const Item& item, OperationKind kind) const;
   void Write(const Item& item, OperationKind kind, TensorMessage message);
   [[nodiscard]] absl::Status Send(const std::vector<Item>& items, OperationKind kind) const;

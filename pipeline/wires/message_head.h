@@ -48,8 +48,8 @@ using EncodedHead = std::array<std::int64_t, 512>;
 /// Fails with RESOURCE_EXHAUSTED if the tensors need more room.
 [[nodiscard]] absl::StatusOr<EncodedHead> Encode(const MessageHead& head);
 
-/// Fails with DATA_LOSS, saying what is wrong, if Encode() cannot have written it: a number is out
-/// of range, or a tensor extends over more than 2^34 elements.
+/// Fails with DATA_LOSS, saying what is wrong, if Encode() cannot have written it. So a number is
+/// out of range, or a tensor extends over more than 2^34 elements.
 [[nodiscard]] absl::StatusOr<MessageHead> DecodeHead(const EncodedHead& encoded);
 
 }  // namespace millrace::pipeline

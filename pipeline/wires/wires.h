@@ -2,8 +2,8 @@
 //
 // A send and a receive of the same two ranks and the same tag belong together, in the order in
 // which each side began them. Transfers with other tags do not wait for each other. A sender may
-// wait until its receiver has begun, so wires need no memory of their own: a rank that falls behind
-// stops the ranks before it.
+// wait until its receiver has begun. So wires need no memory of their own, and a rank that falls
+// behind stops the ranks before it.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@ class Wires {
   [[nodiscard]] virtual std::unique_ptr<Transfer> Receive(int rank, int tag,
                                                           std::span<std::byte> bytes) = 0;
 
-  /// Ends all transfers of this rank, also those that begin later, with `cause`. Later calls have
-  /// no effect. REQUIRES: `cause` is an error.
+  /// Ends all transfers of this rank, also later ones, with `cause`. Later calls have no effect.
+  /// REQUIRES: `cause` is an error.
   virtual void Abort(const absl::Status& cause) = 0;
 };
 

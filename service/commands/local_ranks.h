@@ -23,7 +23,7 @@ class LocalRanks {
                                                                          const HostAndPort& leader,
                                                                          const std::string& secret);
 
-  /// Ends those that still run.
+  /// Ends the processes that still run.
   ~LocalRanks();
 
   LocalRanks(const LocalRanks&) = delete;
