@@ -14,14 +14,15 @@ LayerState ValuesOf(const Layer& layer) {
   return {.parameters = CopiesOnHost(layer.parameters()), .buffers = CopiesOnHost(layer.buffers())};
 }
 
+void RestoreValues(const LayerState& state, const Layer& layer) {
+  const std::string name = absl::StrCat("layer \"", layer.name(), "\", ");
+  RestoreValues(state.parameters, layer.parameters(), name + "parameter");
+  RestoreValues(state.buffers, layer.buffers(), name + "buffer");
+}
+
 void RestoreValues(const std::vector<LayerState>& layers, const LayerChain& chain) {
   MILLRACE_CHECK(layers.size() == chain.layers.size());
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const Layer& layer = *chain.layers[i];
-    const std::string name = absl::StrCat("layer \"", layer.name(), "\", ");
-    RestoreValues(layers[i].parameters, layer.parameters(), name + "parameter");
-    RestoreValues(layers[i].buffers, layer.buffers(), name + "buffer");
-  }
+  for (std::size_t i = 0; i < layers.size(); ++i) RestoreValues(layers[i], *chain.layers[i]);
 }
 
 bool AllFinite(const NetworkState& state) {

@@ -31,6 +31,9 @@ struct NetworkState {
 /// Copies of the layer's parameters and buffers, on the CPU, without an optimizer state.
 [[nodiscard]] LayerState ValuesOf(const Layer& layer);
 
+/// Sets the layer's parameters and buffers to these values, as RestoreValues() of tensors.
+void RestoreValues(const LayerState& state, const Layer& layer);
+
 /// Sets the chain's parameters and buffers to these values, as RestoreValues() of tensors.
 /// REQUIRES: no thread uses the chain; `layers` has the chain's layers.
 void RestoreValues(const std::vector<LayerState>& layers, const LayerChain& chain);

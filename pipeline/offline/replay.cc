@@ -89,9 +89,6 @@ class Replaying {
       MILLRACE_RETURN_IF_ERROR(run->Admit([&] { return samples_.input(i); }).status());
     }
     MILLRACE_RETURN_IF_ERROR(run->Drain());
-    if (group_) {
-      MILLRACE_RETURN_IF_ERROR(CollectState(*group_, task_, run->network().store()));
-    }
     ReplaySummary summary{
         .samples = samples_.count(), .stages = phases.front().plan.stage_count(), .phases = phases};
     const std::int64_t tenth = std::max<std::int64_t>(1, samples_.count() / 10);

@@ -1,6 +1,5 @@
 #include "pipeline/offline/replay_ranks.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/labels/target_loss.h"
-#include "pipeline/nn/layer_tensors.h"
 #include "pipeline/nn/torchscript_chain.h"
 #include "pipeline/plan/plan_part.h"
 #include "pipeline/stages/follow_leader.h"
@@ -22,26 +20,11 @@
 namespace millrace::pipeline {
 namespace {
 
-// The tags of the messages besides tensors (RankWires::kFirstTag). Each takes two.
+// A tag below RankWires::kFirstTag; it takes two.
 constexpr int kTaskTag = 2;
-constexpr int kStateTag = 4;
 
 constexpr std::size_t kMaxTaskBytes = 64 << 20;
 constexpr char kTargets[] = "targets";
-
-struct StagesOfRank {
-  int first = 1;
-  int last = 1;
-};
-
-// A rank's stages are neighbours (CheckRanks()).
-StagesOfRank StagesOf(const RankTask& task, int rank) {
-  const auto& ranks = task.rank_of_stage;
-  const auto begin = std::ranges::find(ranks, rank);
-  const auto stages = std::ranges::count(ranks, rank);
-  const int first = static_cast<int>(begin - ranks.begin()) + 1;
-  return {.first = first, .last = first + static_cast<int>(stages) - 1};
-}
 
 std::string EncodeTargets(const at::Tensor& targets) {
   if (!targets.defined()) return {};
@@ -71,18 +54,6 @@ absl::StatusOr<std::unique_ptr<Loss>> LocalLossOf(const ReplayTask& task) {
   });
 }
 
-absl::Status SendState(RankGroup& group, const RankTask& task, const NetworkStore& store,
-                       std::size_t layers) {
-  const StagesOfRank stages = StagesOf(task, group.rank());
-  std::vector<LayerState> state(layers);
-  const int first = store.stage(stages.first).first();
-  int end = first;
-  for (int stage = stages.first; stage <= stages.last; ++stage) {
-    for (LayerState& layer : store.Save(stage)) state[end++] = std::move(layer);
-  }
-  return SendBytes(group.wires(), 0, kStateTag, EncodeSafeTensors(TensorsOf(state, first, end)));
-}
-
 absl::Status Follow(RankGroup& group, ReplayTask task) {
   MILLRACE_ASSIGN_OR_RETURN(
       const TorchScriptChain network,
@@ -107,8 +78,7 @@ absl::Status Follow(RankGroup& group, ReplayTask task) {
                                                            .ranks = ranks},
                                                .phases = phases,
                                                .threads_per_stage = learning.threads_per_stage}));
-  MILLRACE_RETURN_IF_ERROR(FollowLeader(*run, ranks));
-  return SendState(group, learning, run->network().store(), network.chain.layers.size());
+  return FollowLeader(*run, ranks);
 }
 
 }  // namespace
@@ -120,22 +90,6 @@ absl::Status SendTask(RankGroup& group, const ReplayTask& task) {
       MILLRACE_RETURN_IF_ERROR(SendBytes(group.wires(), rank, kTaskTag, bytes));
     }
   }
-  return absl::OkStatus();
-}
-
-absl::Status CollectState(RankGroup& group, const RankTask& task, NetworkStore& store) {
-  std::vector<LayerState> layers = store.Save();
-  for (int rank = 1; rank < group.size(); ++rank) {
-    MILLRACE_ASSIGN_OR_RETURN(const std::string bytes,
-                              ReceiveBytes(group.wires(), rank, kStateTag, kMaxTorchScriptBytes));
-    MILLRACE_ASSIGN_OR_RETURN(const SafeTensors tensors, DecodeSafeTensors(bytes));
-    const StagesOfRank stages = StagesOf(task, rank);
-    const int last = store.stage(stages.last).last();
-    for (int layer = store.stage(stages.first).first(); layer <= last; ++layer) {
-      layers[layer] = LayerOf(tensors, layer);
-    }
-  }
-  store.Restore(layers);
   return absl::OkStatus();
 }
 

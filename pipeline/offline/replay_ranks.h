@@ -9,10 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pipeline/nn/network_state.h"
 #include "pipeline/ranks/rank_group.h"
 #include "pipeline/ranks/rank_task.h"
-#include "pipeline/stages/network_store.h"
 #include "pipeline/stages/stage_port.h"
 
 namespace millrace::pipeline {
@@ -28,11 +26,6 @@ struct ReplayTask {
 
 /// Sends `task` to all other ranks.
 [[nodiscard]] absl::Status SendTask(RankGroup& group, const ReplayTask& task);
-
-/// Waits for the learned state of the stages on other ranks, and puts it into `store`. REQUIRES:
-/// NetworkRun::Drain() was OK.
-[[nodiscard]] absl::Status CollectState(RankGroup& group, const RankTask& task,
-                                        NetworkStore& store);
 
 /// Runs the stages of a rank other than 0 until the replay ends. Fails with the first failure of
 /// this rank, or with UNAVAILABLE if another rank is lost. For one thread; starts others.

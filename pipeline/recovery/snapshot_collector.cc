@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "pipeline/stages/rank_states.h"
 
 namespace millrace::pipeline {
 
@@ -20,7 +21,7 @@ SnapshotCollector::SnapshotCollector(int every, std::function<void(NetworkState)
 }
 
 void SnapshotCollector::OnUpdate(const StagedNetwork& network, const Step& update) {
-  if ((update.last + 1) / every_ == update.first / every_) return;
+  if (!IsCopied(update, every_)) return;
   std::vector<LayerState> layers = network.store().Save(update.stage);
   ByStage complete;
   {

@@ -35,19 +35,21 @@ absl::Status AdmissionSender::WaitForOldest(std::size_t under_way) {
   return absl::OkStatus();
 }
 
-absl::Status AdmissionSender::Send(std::int64_t sample, const at::Tensor& input) {
+absl::Status AdmissionSender::Send(std::int64_t sample, double rate_scale,
+                                   const at::Tensor& input) {
   MILLRACE_RETURN_IF_ERROR(WaitForOldest(max_under_way_ - (reads_input_.size() - 1)));
   for (int rank = 1; rank < static_cast<int>(reads_input_.size()); ++rank) {
-    TensorMessage message{.sample = sample};
+    TensorMessage message{.sample = sample, .rate_scale = rate_scale, .tensors = {}};
     if (reads_input_[rank]) message.tensors.push_back(input);
     under_way_.emplace_back(RouteTo(rank, ranks_), std::move(message));
   }
   return absl::OkStatus();
 }
 
-absl::Status AdmissionSender::End(std::int64_t end) {
+absl::Status AdmissionSender::Stop(MessageKind kind, std::int64_t next) {
   for (int rank = 1; rank < static_cast<int>(reads_input_.size()); ++rank) {
-    under_way_.emplace_back(RouteTo(rank, ranks_), TensorMessage{.sample = end, .valid = false});
+    under_way_.emplace_back(RouteTo(rank, ranks_),
+                            TensorMessage{.sample = next, .kind = kind, .tensors = {}});
   }
   return WaitForOldest(0);
 }
@@ -55,13 +57,10 @@ absl::Status AdmissionSender::End(std::int64_t end) {
 AdmissionReceiver::AdmissionReceiver(const RankWires& ranks)
     : route_(RouteTo(0, ranks)), next_(std::in_place, route_) {}
 
-absl::StatusOr<std::optional<AdmissionReceiver::Admitted>> AdmissionReceiver::Next() {
-  MILLRACE_ASSIGN_OR_RETURN(const TensorMessage message, next_->Wait());
-  if (!message.valid) return std::nullopt;
-  next_.emplace(route_);
-  Admitted admitted{.sample = message.sample, .input = {}};
-  if (!message.tensors.empty()) admitted.input = message.tensors[0];
-  return admitted;
+absl::StatusOr<TensorMessage> AdmissionReceiver::Next() {
+  MILLRACE_ASSIGN_OR_RETURN(TensorMessage message, next_->Wait());
+  if (message.kind != MessageKind::kEnd) next_.emplace(route_);
+  return message;
 }
 
 }  // namespace millrace::pipeline

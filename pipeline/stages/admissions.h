@@ -23,12 +23,13 @@ class AdmissionSender {
   /// REQUIRES: `plan` is the leader's part. `ranks` outlives it.
   AdmissionSender(const Plan& plan, const RankWires& ranks);
 
-  /// Begins to send the sample's number, and its input to ranks that read it. Waits only if a rank
-  /// is further behind than the plan allows. `input` must not change afterwards.
-  [[nodiscard]] absl::Status Send(std::int64_t sample, const at::Tensor& input);
+  /// Begins to send the sample's number and the factor on its learning rates, and its input to
+  /// ranks that read it. Waits only if a rank is further behind than the plan allows. `input` must
+  /// not change afterwards.
+  [[nodiscard]] absl::Status Send(std::int64_t sample, double rate_scale, const at::Tensor& input);
 
-  /// Ends the stream before sample `end`, and waits until all ranks know.
-  [[nodiscard]] absl::Status End(std::int64_t end);
+  /// Sends a kPause or kEnd before sample `next`, and waits until all ranks have it.
+  [[nodiscard]] absl::Status Stop(MessageKind kind, std::int64_t next);
 
  private:
   [[nodiscard]] absl::Status WaitForOldest(std::size_t under_way);
@@ -45,13 +46,9 @@ class AdmissionReceiver {
   /// REQUIRES: `ranks` outlives it.
   explicit AdmissionReceiver(const RankWires& ranks);
 
-  struct Admitted {
-    std::int64_t sample = 0;
-    /// Undefined if no stage of this rank reads it.
-    at::Tensor input;
-  };
-  /// Waits for the next sample; nullopt at the end of the stream. Fails as IncomingMessage::Wait().
-  [[nodiscard]] absl::StatusOr<std::optional<Admitted>> Next();
+  /// Waits for the next sample, whose input is the only tensor if a stage of this rank reads it; or
+  /// for a pause, or the end. Fails as IncomingMessage::Wait().
+  [[nodiscard]] absl::StatusOr<TensorMessage> Next();
 
  private:
   const MessageRoute route_;

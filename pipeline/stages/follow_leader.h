@@ -7,8 +7,9 @@
 
 namespace millrace::pipeline {
 
-/// Admits each sample that the leader announces, and drains at the end of its stream. Fails if the
-/// run fails or the leader is lost. `run` has a part of the leader's plans, and `ranks`.
+/// Admits each sample that the leader announces, with its factor on the learning rates. Pauses with
+/// the leader, and drains at the end of its stream. Fails if the run fails or the leader is lost.
+/// `run` has a part of the leader's plans, and `ranks`.
 [[nodiscard]] absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks);
 
 }  // namespace millrace::pipeline

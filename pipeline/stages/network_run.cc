@@ -83,6 +83,7 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
       std::move(options.network), std::move(options.on_switch), std::move(options.on_optimizer)));
   StagedNetwork& network = run->network_;
   if (options.prepare) options.prepare(network);
+  MILLRACE_RETURN_IF_ERROR(network.SpreadState());
   std::vector<ObserveOperation> observers = std::move(options.observers);
   observers.insert(observers.begin(), network.Observer());
   if (options.recorder != nullptr) {
@@ -106,6 +107,9 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
            .clock = options.clock}));
   return run;
 }
+
+// Workers may wait for other ranks.
+NetworkRun::~NetworkRun() { network_.AbortTransfers(absl::CancelledError("the run is over")); }
 
 absl::StatusOr<std::int64_t> NetworkRun::Admit(absl::FunctionRef<at::Tensor()> input) {
   return FailureToStatus([&] {
@@ -147,11 +151,19 @@ std::optional<OptimizerOptions> NetworkRun::TakeOptimizerDue() {
 }
 
 absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
-  return FailureToStatus([&] {
-    return engine_->Pause([&](const Phase& phase) {
+  constexpr MessageKind kPause = MessageKind::kPause;
+  return FailureToStatus([&]() -> absl::Status {
+    MILLRACE_RETURN_IF_ERROR(network_.Announce(kPause, engine_->next_sample()));
+    absl::Status exchanged;
+    absl::Status paused = engine_->Pause([&](const Phase& phase) {
       network_.Switch(phase.plan, phase.first_sample);
+      exchanged = network_.GatherState(kPause);
+      if (!exchanged.ok()) return;
       while_idle(network_);
+      exchanged = network_.SpreadState();
     });
+    paused.Update(exchanged);
+    return paused;
   });
 }
 
@@ -162,11 +174,14 @@ absl::Status NetworkRun::Switch(Plan plan, const Cuts& cuts) {
 }
 
 absl::Status NetworkRun::Drain() {
-  absl::Status ended = std::exchange(is_ended_, true)
-                           ? absl::OkStatus()
-                           : network_.EndAdmissions(engine_->next_sample());
-  ended.Update(engine_->Drain());
-  return ended;
+  constexpr MessageKind kEnd = MessageKind::kEnd;
+  if (std::exchange(is_ended_, true)) return engine_->Drain();
+  return FailureToStatus([&] {
+    absl::Status ended = network_.Announce(kEnd, engine_->next_sample());
+    ended.Update(engine_->Drain());
+    if (ended.ok()) ended = network_.GatherState(kEnd);
+    return ended;
+  });
 }
 
 void NetworkRun::SwitchTo(const Phase& phase, const Cuts& cuts) {

@@ -78,8 +78,12 @@ class NetworkRun {
     RunHistory* recorder = nullptr;
   };
 
-  /// Fails as CheckPlan(). REQUIRES: as StagedNetwork's constructor.
+  /// Fails as CheckPlan(). With other ranks, also if one is lost: each must call it. REQUIRES: as
+  /// StagedNetwork's constructor.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<NetworkRun>> Start(Options options);
+
+  /// Ends the threads. With other ranks, ends the group unless the stream has ended.
+  ~NetworkRun();
 
   NetworkRun(const NetworkRun&) = delete;
   NetworkRun& operator=(const NetworkRun&) = delete;
@@ -101,7 +105,8 @@ class NetworkRun {
   /// from the old one's state. Thread-safe.
   absl::Status SetOptimizer(const OptimizerOptions& optimizer) ABSL_LOCKS_EXCLUDED(optimizer_mu_);
 
-  /// Finishes all admitted samples, calls `while_idle`, and continues with the next sample.
+  /// Finishes all admitted samples, calls `while_idle`, and continues with the next sample. With
+  /// other ranks, the leader has the state of all stages in `while_idle`, and passes it on.
   /// `while_idle` may call NetworkStore::Restore(), and may throw. Fails as Drain().
   absl::Status Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle);
 
@@ -109,7 +114,8 @@ class NetworkRun {
   /// phases. Fails as PhasedEngine::Switch().
   absl::Status Switch(Plan plan, const Cuts& cuts);
 
-  /// Runs every operation whose inputs exist, on all ranks. No sample can be admitted afterwards.
+  /// Runs every operation whose inputs exist, on all ranks, and brings the state of all stages into
+  /// the leader's store. No sample can be admitted afterwards.
   absl::Status Drain();
 
   /// See PhasedEngine::history(). Thread-safe.

@@ -10,6 +10,21 @@
 #include "pipeline/nn/tensor_snapshot.h"
 
 namespace millrace::pipeline {
+namespace {
+
+// An optimizer changes its state in place, and `layers` may be restored again.
+std::vector<OptimizerState> CopiesOfOptimizerStates(const std::vector<LayerState>& layers) {
+  std::vector<OptimizerState> copies;
+  for (const LayerState& layer : layers) {
+    copies.push_back(layer.optimizer);
+    for (auto& of_parameter : copies.back().of_parameters) {
+      of_parameter = CopiesOnHost(of_parameter);
+    }
+  }
+  return copies;
+}
+
+}  // namespace
 
 std::vector<Stage> CutIntoStages(const LayerChain& chain, const Cuts& cuts) {
   const int layers = static_cast<int>(chain.layers.size());
@@ -98,16 +113,21 @@ std::vector<OptimizerState> NetworkStore::OptimizerStates() const {
 void NetworkStore::SetOptimizerStates(std::span<const OptimizerState> of_layers,
                                       const Optimizers& optimizers) const {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    OptimizerState state{.counts = optimizers[i]->counts()};
-    for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
-      const OptimizerState& own = of_layers[layer];
-      state.counts.updates = std::max(state.counts.updates, own.counts.updates);
-      state.counts.skipped = std::max(state.counts.skipped, own.counts.skipped);
-      state.of_parameters.insert(state.of_parameters.end(), own.of_parameters.begin(),
-                                 own.of_parameters.end());
-    }
-    optimizers[i]->set_state(state);
+    const int first = stages_[i].first();
+    SetOptimizerState(of_layers.subspan(first, stages_[i].last() + 1 - first), *optimizers[i]);
   }
+}
+
+void NetworkStore::SetOptimizerState(std::span<const OptimizerState> of_layers,
+                                     Optimizer& optimizer) {
+  OptimizerState state{.counts = optimizer.counts()};
+  for (const OptimizerState& own : of_layers) {
+    state.counts.updates = std::max(state.counts.updates, own.counts.updates);
+    state.counts.skipped = std::max(state.counts.skipped, own.counts.skipped);
+    state.of_parameters.insert(state.of_parameters.end(), own.of_parameters.begin(),
+                               own.of_parameters.end());
+  }
+  optimizer.set_state(state);
 }
 
 void NetworkStore::Cut(const Cuts& cuts) {
@@ -173,17 +193,22 @@ NetworkStore::Values NetworkStore::Newest() const {
 void NetworkStore::Restore(const std::vector<LayerState>& layers) {
   const MutexLock cut_lock(cut_mu_);
   RestoreValues(layers, chain_);
-  std::vector<OptimizerState> of_layers;
-  for (const LayerState& layer : layers) {
-    of_layers.push_back(layer.optimizer);
-    // An optimizer changes this state in place, and `layers` may be restored again.
-    for (auto& of_parameter : of_layers.back().of_parameters) {
-      of_parameter = CopiesOnHost(of_parameter);
-    }
-  }
+  const std::vector<OptimizerState> of_layers = CopiesOfOptimizerStates(layers);
   const MutexLock lock(mu_);
   SetOptimizerStates(of_layers, optimizers_);
   AwaitDevices();
+}
+
+void NetworkStore::Restore(int stage, const std::vector<LayerState>& layers) {
+  const Stage& restored = stages_[stage - 1];
+  MILLRACE_CHECK(static_cast<int>(layers.size()) == restored.last() + 1 - restored.first());
+  const std::vector<OptimizerState> of_layers = CopiesOfOptimizerStates(layers);
+  const StageParameterLock::Update update(parameter_lock(stage), DeviceOf(stage));
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    RestoreValues(layers[i], *chain_.layers[restored.first() + i]);
+  }
+  const MutexLock lock(mu_);
+  SetOptimizerState(of_layers, *optimizers_[stage - 1]);
 }
 
 std::vector<std::int64_t> NetworkStore::updates() const {

@@ -81,6 +81,10 @@ class NetworkStore {
   /// REQUIRES: no operation runs; `layers` has the chain's layers.
   void Restore(const std::vector<LayerState>& layers) ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
 
+  /// The same for one stage that other ranks run, also while operations of other stages run.
+  /// REQUIRES: `layers` has the stage's layers; only one thread restores this stage.
+  void Restore(int stage, const std::vector<LayerState>& layers) ABSL_LOCKS_EXCLUDED(mu_);
+
   /// The number of updates of each stage so far, in order. Thread-safe.
   [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -117,6 +121,7 @@ class NetworkStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SetOptimizerStates(std::span<const OptimizerState> of_layers,
                           const Optimizers& optimizers) const;
+  static void SetOptimizerState(std::span<const OptimizerState> of_layers, Optimizer& optimizer);
 
   // Constant after construction.
   const LayerChain& chain_;

@@ -52,7 +52,7 @@ TensorMessage StagePort::Outgoing(const Item& item, OperationKind kind) const {
     return message;
   }
   const ChannelGradients& gradients = item.rings->backward.Read(GradientPosition(item));
-  message.valid = gradients.valid;
+  if (!gradients.valid) message.kind = MessageKind::kInvalid;
   message.tensors = gradients.of.tensors;
   return message;
 }
@@ -62,8 +62,9 @@ void StagePort::Write(const Item& item, OperationKind kind, TensorMessage messag
     item.rings->forward.Write(item.sample, {.tensors = std::move(message.tensors)});
     return;
   }
-  item.rings->backward.Write(GradientPosition(item), {.of = {.tensors = std::move(message.tensors)},
-                                                      .valid = message.valid});
+  item.rings->backward.Write(GradientPosition(item),
+                             {.of = {.tensors = std::move(message.tensors)},
+                              .valid = message.kind == MessageKind::kTensors});
 }
 
 absl::Status StagePort::Send(const std::vector<Item>& items, OperationKind kind) const {

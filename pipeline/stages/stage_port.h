@@ -23,6 +23,9 @@ struct RankWires {
   /// In the head of each message. A message of another epoch is refused.
   std::int64_t epoch = 0;
 
+  /// A follower sends a copy of each stage to the leader every n samples. 0: never.
+  int copy_every = 0;
+
   /// Tags below are free for other messages.
   static constexpr int kFirstTag = 16;
 };

@@ -298,12 +298,12 @@ void StageRunner::SendBack(std::int64_t sample, const std::optional<InputGradien
   }
 }
 
-bool StageRunner::Update() {
+bool StageRunner::Update(double rate_scale) {
   const StageParameterLock::Update lock(parts_.parameter_lock, parts_.device);
   versions_.Advance();
   work_.buffers().Commit();
   const bool has_gradient = std::exchange(has_gradient_, false);
-  parts_.optimizer.set_rate_scale(parts_.rate_scale);
+  parts_.optimizer.set_rate_scale(rate_scale);
   if (has_gradient && graphs_ != nullptr) {
     graphs_->Update();
     return true;

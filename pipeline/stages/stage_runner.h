@@ -39,7 +39,6 @@ class StageRunner {
     Loss* loss;        ///< Of the last stage.
     Loss* local_loss;  ///< For a stage before the last. May be null.
     Optimizer& optimizer;
-    const std::atomic<double>& rate_scale;
     /// Counts gradients that are not finite, of weights and of tensors for another stage.
     std::atomic<std::int64_t>& not_finite;
     StageParameterLock& parameter_lock;
@@ -62,8 +61,8 @@ class StageRunner {
   /// Adds the gradients of the weights that split backwards have left, from the last sample to the
   /// first. Returns false if one of them had no valid gradient.
   bool WeightGradient(const Step& step);
-  /// Returns false without a valid gradient to apply.
-  bool Update();
+  /// Multiplies the learning rate by `rate_scale`. Returns false without a valid gradient to apply.
+  bool Update(double rate_scale);
 
   /// Why operations on a GPU run eagerly. Empty if they are captured, or will be, or if a layer of
   /// the stage computes on the host. Thread-safe.

@@ -11,6 +11,13 @@
 #include "pipeline/planner/partition.h"
 
 namespace millrace::pipeline {
+namespace {
+
+void ThrowUnlessOk(const absl::Status& status) {
+  if (!status.ok()) throw StepError(status);
+}
+
+}  // namespace
 
 PipelineShape ShapeOf(const LayerChain& chain, const Cuts& cuts) {
   PipelineShape shape{.stages = static_cast<int>(cuts.size()) + 1, .skips = {}};
@@ -41,6 +48,12 @@ StagedNetwork::StagedNetwork(Options options)
               .optimizer = options.optimizer,
               .stage_rates = std::move(options.stage_rates)}) {
   Begin(std::move(options.plan), options.first_sample);
+  if (!ranks_) return;
+  if (ranks_->own_rank == 0) {
+    states_ = std::make_unique<RankStates>(*ranks_, store_, on_update_);
+  } else {
+    follows_ = std::make_unique<FollowerState>(*ranks_, store_);
+  }
 }
 
 void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
@@ -69,7 +82,6 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
                                    .loss = loss_.get(),
                                    .local_loss = local_loss_.get(),
                                    .optimizer = optimizer,
-                                   .rate_scale = rate_scale_,
                                    .not_finite = store_.gradients_not_finite(),
                                    .parameter_lock = store_.parameter_lock(stage),
                                    .seed = seed_,
@@ -99,10 +111,30 @@ void StagedNetwork::SetOptimizer(const OptimizerOptions& optimizer) {
   Begin(std::move(plan), running_plan_->first_sample);
 }
 
+void StagedNetwork::AbortTransfers(const absl::Status& cause) {
+  if (ranks_) ranks_->wires.Abort(cause);
+}
+
+// Other threads of this rank may wait for tensors that will never come.
+template <typename Task>
+auto StagedNetwork::AbortIfItThrows(const Task& task) {
+  try {
+    return RethrowAsStepError(task);
+  } catch (const StepError& e) {
+    AbortTransfers(absl::Status(e.code(), e.what()));
+    throw;
+  }
+}
+
 void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
+  AbortIfItThrows([&] { Write(sample, input); });
+}
+
+void StagedNetwork::Write(std::int64_t sample, const at::Tensor& input) {
+  const double rate_scale = rate_scale_;
+  running_plan_->rate_scales.Set(sample, rate_scale);
   if (admissions_ != nullptr) {
-    const absl::Status sent = admissions_->Send(running_plan_->first_sample + sample, input);
-    if (!sent.ok()) throw StepError(sent);
+    ThrowUnlessOk(admissions_->Send(running_plan_->first_sample + sample, rate_scale, input));
   }
   Tensors read;  // One per device.
   for (const auto& rings : running_plan_->channels.all()) {
@@ -110,28 +142,30 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
     const at::Device device = store_.DeviceOf(rings->channel.to);
     const auto* found = std::ranges::find(read, device, &at::Tensor::device);
     if (found == read.end()) {
-      read.push_back(RethrowAsStepError([&] {
-        const at::Tensor there = ToDevice(input, device);
-        return read_ ? read_(there) : there;
-      }));
+      const at::Tensor there = ToDevice(input, device);
+      read.push_back(read_ ? read_(there) : there);
       found = read.end() - 1;
     }
     rings->forward.Write(sample, {.tensors = {*found}});
   }
 }
 
-absl::Status StagedNetwork::EndAdmissions(std::int64_t end) {
-  return admissions_ != nullptr ? admissions_->End(end) : absl::OkStatus();
+absl::Status StagedNetwork::Announce(MessageKind pause_or_end, std::int64_t next) {
+  return admissions_ != nullptr ? admissions_->Stop(pause_or_end, next) : absl::OkStatus();
+}
+
+absl::Status StagedNetwork::GatherState(MessageKind pause_or_end) {
+  if (follows_ != nullptr) return follows_->SendSettled(pause_or_end == MessageKind::kEnd);
+  return states_ != nullptr ? states_->AwaitSettled() : absl::OkStatus();
+}
+
+absl::Status StagedNetwork::SpreadState() {
+  if (follows_ != nullptr) return follows_->Take();
+  return states_ != nullptr ? states_->HandOut() : absl::OkStatus();
 }
 
 bool StagedNetwork::Run(const Step& step) {
-  try {
-    return RethrowAsStepError([&] { return RunHere(step); });
-  } catch (const StepError& e) {
-    // Other threads of this rank may wait for tensors that will never come.
-    if (ranks_) ranks_->wires.Abort(absl::Status(e.code(), e.what()));
-    throw;
-  }
+  return AbortIfItThrows([&] { return RunHere(step); });
 }
 
 bool StagedNetwork::RunHere(const Step& step) {
@@ -155,12 +189,13 @@ bool StagedNetwork::RunHere(const Step& step) {
 }
 
 bool StagedNetwork::Update(StageRunner& runner, const Step& step) {
-  const bool worked = runner.Update();
-  if (on_update_) {
-    Step in_stream = step;
-    in_stream.first += running_plan_->first_sample;
-    in_stream.last += running_plan_->first_sample;
-    on_update_(in_stream);
+  const bool worked = runner.Update(running_plan_->rate_scales.Of(step.last));
+  Step in_stream = step;
+  in_stream.first += running_plan_->first_sample;
+  in_stream.last += running_plan_->first_sample;
+  if (on_update_) on_update_(in_stream);
+  if (follows_ != nullptr && ranks_->copy_every > 0 && IsCopied(in_stream, ranks_->copy_every)) {
+    ThrowUnlessOk(follows_->SendCopy(in_stream));
   }
   return worked;
 }

@@ -28,6 +28,7 @@
 #include "pipeline/stages/admissions.h"
 #include "pipeline/stages/loss.h"
 #include "pipeline/stages/network_store.h"
+#include "pipeline/stages/rank_states.h"
 #include "pipeline/stages/running_plan.h"
 #include "pipeline/stages/stage_port.h"
 #include "pipeline/stages/stage_runner.h"
@@ -96,9 +97,20 @@ class StagedNetwork {
   /// for them. Samples count from the plan's first. Throws as Run().
   void Admit(std::int64_t sample, const at::Tensor& input);
 
-  /// On the leader: ends the stream of all ranks before its sample `end`; for Engine::Drain(), just
-  /// before it. Elsewhere does nothing. Fails if a rank is lost.
-  [[nodiscard]] absl::Status EndAdmissions(std::int64_t end);
+  /// Ends all transfers to other ranks, and the waits for them. Without other ranks does nothing.
+  /// Thread-safe.
+  void AbortTransfers(const absl::Status& cause);
+
+  /// With other ranks: what all ranks do around a drain of their engines. Without them, these do
+  /// nothing. They fail if a rank is lost. REQUIRES: no operation runs, except for Announce().
+  ///
+  /// On the leader, before its own drain: asks the others for a pause or the end before the
+  /// stream's sample `next`.
+  [[nodiscard]] absl::Status Announce(MessageKind pause_or_end, std::int64_t next);
+  /// Brings the state of all stages into the leader's store.
+  [[nodiscard]] absl::Status GatherState(MessageKind pause_or_end);
+  /// Gives each rank the state of its stages from the leader's store. Also at the start.
+  [[nodiscard]] absl::Status SpreadState();
 
   /// Runs one operation, or sends and receives for a stage on another rank. A gradient that is not
   /// finite stops here: the stages before get one that is marked as invalid, and no stage learns
@@ -116,8 +128,8 @@ class StagedNetwork {
   /// As NetworkStore::SetOptimizer(). REQUIRES: Switch() was the last call and no operation runs.
   void SetOptimizer(const OptimizerOptions& optimizer);
 
-  /// Multiplies the learning rates of all stages by `scale`, from their next update on.
-  /// Thread-safe.
+  /// Multiplies the learning rates of all stages by `scale`, for the updates of samples that are
+  /// admitted from now on. Thread-safe.
   void ScaleLearningRates(double scale) { rate_scale_ = scale; }
   [[nodiscard]] double learning_rate_scale() const { return rate_scale_; }
 
@@ -153,6 +165,9 @@ class StagedNetwork {
   void Begin(Plan plan, std::int64_t first_sample);
   void EndPlan();
   bool RunHere(const Step& step);
+  void Write(std::int64_t sample, const at::Tensor& input);
+  template <typename Task>
+  auto AbortIfItThrows(const Task& task);
   bool Update(StageRunner& runner, const Step& step);
 
   // Constant after construction.
@@ -174,7 +189,11 @@ class StagedNetwork {
   std::unique_ptr<RunningPlan> running_plan_;
   std::vector<std::unique_ptr<StageRunner>> runners_;
   std::vector<std::unique_ptr<StagePort>> ports_;
-  std::unique_ptr<AdmissionSender> admissions_;  // Null: this rank follows, or is the only one.
+  std::unique_ptr<AdmissionSender> admissions_;  // Of the leader; null without other ranks.
+
+  // With other ranks. One of them is null.
+  std::unique_ptr<RankStates> states_;  // Of the leader. Its threads use the store.
+  std::unique_ptr<FollowerState> follows_;
 };
 
 }  // namespace millrace::pipeline

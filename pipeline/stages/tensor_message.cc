@@ -42,8 +42,11 @@ absl::Status Unexpected(const std::string& got, const std::string& wanted) {
 
 OutgoingMessage::OutgoingMessage(const MessageRoute& route, TensorMessage message)
     : message_(std::move(message)), head_(std::make_unique<EncodedHead>()) {
-  MessageHead head{.epoch = route.epoch, .sample = message_.sample, .valid = message_.valid};
-  if (!message_.valid) message_.tensors.clear();
+  MessageHead head{.epoch = route.epoch,
+                   .sample = message_.sample,
+                   .kind = message_.kind,
+                   .rate_scale = message_.rate_scale};
+  if (message_.kind != MessageKind::kTensors) message_.tensors.clear();
   for (const at::Tensor& tensor : message_.tensors) head.tensors.push_back(FormOf(tensor));
   absl::StatusOr<EncodedHead> encoded = Encode(head);
   if (!encoded.ok()) {
@@ -82,7 +85,8 @@ absl::StatusOr<MessageHead> IncomingMessage::WaitForHead() {
 }
 
 absl::StatusOr<TensorMessage> IncomingMessage::WaitForTensors(const MessageHead& head) {
-  TensorMessage message{.sample = head.sample, .valid = head.valid};
+  TensorMessage message{
+      .sample = head.sample, .kind = head.kind, .rate_scale = head.rate_scale, .tensors = {}};
   // Destroyed before the tensors that they fill.
   std::vector<std::unique_ptr<Transfer>> transfers;
   for (const TensorForm& form : head.tensors) {
@@ -114,9 +118,10 @@ absl::StatusOr<TensorMessage> IncomingMessage::Wait(std::int64_t sample, int ten
   if (head.sample != sample) {
     return Unexpected(absl::StrCat("for sample ", head.sample), absl::StrCat("for ", sample));
   }
-  if (head.valid && static_cast<int>(head.tensors.size()) != tensors) {
+  const int expected = head.kind == MessageKind::kInvalid ? 0 : tensors;
+  if (static_cast<int>(head.tensors.size()) != expected) {
     return Unexpected(absl::StrCat("of ", head.tensors.size(), " tensors"),
-                      absl::StrCat("of ", tensors));
+                      absl::StrCat("of ", expected));
   }
   return WaitForTensors(head);
 }

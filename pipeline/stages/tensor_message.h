@@ -28,8 +28,9 @@ struct MessageRoute {
 struct TensorMessage {
   std::int64_t sample = 0;
   /// See MessageHead.
-  bool valid = true;
-  /// On the CPU. May be undefined.
+  MessageKind kind = MessageKind::kTensors;
+  double rate_scale = 1;
+  /// On the CPU. May be undefined. None unless `kind` is kTensors.
   Tensors tensors = {};
 };
 
@@ -61,7 +62,7 @@ class IncomingMessage {
   [[nodiscard]] absl::StatusOr<TensorMessage> Wait();
 
   /// The same. Also fails with DATA_LOSS unless the message is for `sample`, and has `tensors`
-  /// tensors if it is valid.
+  /// tensors or is kInvalid.
   [[nodiscard]] absl::StatusOr<TensorMessage> Wait(std::int64_t sample, int tensors);
 
  private:

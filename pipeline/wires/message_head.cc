@@ -1,6 +1,8 @@
 #include "pipeline/wires/message_head.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +11,7 @@ namespace millrace::pipeline {
 namespace {
 
 // "Millrace", and the version of this format.
-constexpr std::int64_t kMagic = 0x4d696c6c72616301;
+constexpr std::int64_t kMagic = 0x4d696c6c72616302;
 constexpr std::int64_t kMaxDimensions = 64;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 34;
 
@@ -90,7 +92,8 @@ absl::StatusOr<EncodedHead> Encode(const MessageHead& head) {
   writer.Add(kMagic);
   writer.Add(head.epoch);
   writer.Add(head.sample);
-  writer.Add(head.valid ? 1 : 0);
+  writer.Add(static_cast<std::int64_t>(head.kind));
+  writer.Add(std::bit_cast<std::int64_t>(head.rate_scale));
   writer.Add(static_cast<std::int64_t>(head.tensors.size()));
   for (const TensorForm& form : head.tensors) {
     writer.Add(form.type);
@@ -111,7 +114,10 @@ absl::StatusOr<MessageHead> DecodeHead(const EncodedHead& encoded) {
     return Damaged("it is of another program, or of another version of this one");
   }
   MessageHead head{.epoch = reader.Next(0, kAny), .sample = reader.Next(0, kAny)};
-  head.valid = reader.Next(0, 1) == 1;
+  head.kind = static_cast<MessageKind>(reader.Next(0, static_cast<int>(MessageKind::kEnd)));
+  // The numbers of the doubles from 0 to the largest finite one are in order.
+  constexpr auto kMax = std::bit_cast<std::int64_t>(std::numeric_limits<double>::max());
+  head.rate_scale = std::bit_cast<double>(reader.Next(0, kMax));
   const std::int64_t tensors = reader.Next(0, static_cast<std::int64_t>(encoded.size()));
   for (std::int64_t i = 0; i < tensors && reader.ok(); ++i) {
     head.tensors.push_back(NextForm(reader));

@@ -30,13 +30,21 @@ struct TensorForm {
   friend bool operator==(const TensorForm&, const TensorForm&) = default;
 };
 
+enum class MessageKind {
+  kTensors,
+  kInvalid,  ///< Gradients without ChannelGradients::valid: no tensors follow.
+  kPause,    ///< From the leader: finish all samples, and exchange states. No tensors follow.
+  kEnd,      ///< From the leader: the stream ends before the sample. No tensors follow.
+};
+
 struct MessageHead {
   /// The run of the ranks that this message belongs to.
   std::int64_t epoch = 0;
   /// The sample's number in the stream.
   std::int64_t sample = 0;
-  /// Of gradients: ChannelGradients::valid. Without it, no tensors follow.
-  bool valid = true;
+  MessageKind kind = MessageKind::kTensors;
+  /// Of an admitted sample: the factor on the learning rates of its updates.
+  double rate_scale = 1;
   std::vector<TensorForm> tensors = {};
 
   friend bool operator==(const MessageHead&, const MessageHead&) = default;

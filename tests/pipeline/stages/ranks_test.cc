@@ -1,5 +1,9 @@
 // A network over several ranks, each a set of threads, joined by wires: equal to the serial oracle
 // bit for bit.
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include <ATen/ops/arange.h>
@@ -7,9 +11,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/status.h"
 #include "pipeline/plan/plan_part.h"
 #include "pipeline/stages/follow_leader.h"
 #include "pipeline/stages/network_run.h"
+#include "pipeline/stages/rank_states.h"
 #include "tests/pipeline/support/fake_wires.h"
 #include "tests/pipeline/support/small_runs.h"
 
@@ -25,70 +31,131 @@ struct Case {
   Ranks ranks;
 };
 
-// One rank: its own chain, plans and engine.
+// Copies of stages while they learn, by sample and stage.
+using Copies = std::map<std::pair<std::int64_t, int>, std::vector<LayerState>>;
+
+constexpr int kCopyEvery = 7;
+
+// What happens to a learner: another learning rate, and a return to older weights.
+struct Events {
+  int slower_at = -1;
+  int back_at = -1;
+};
+
+// One rank: its own chain, plans and engine. Without wires it has all stages.
 class Rank {
  public:
-  Rank(const SmallRun& run, const Ranks& ranks, int own, FakeWires& wires)
-      : chain_(run.Chain()), ranks_{wires.of(own), ranks, own, /*epoch=*/3} {
+  Rank(const SmallRun& run, const Ranks& ranks, int own, FakeWires* wires) : chain_(run.Chain()) {
     Phases phases = run.PhasesFor(chain_);
-    for (Phase& phase : phases) phase.plan = *PartOf(phase.plan, ranks, own);
+    if (wires != nullptr) {
+      for (Phase& phase : phases) phase.plan = *PartOf(phase.plan, ranks, own);
+    }
     StagedNetwork::Options network = run.OptionsFor(chain_, phases.front().plan, outputs_);
     if (own != 0) network.loss = nullptr;
-    network.ranks.emplace(ranks_);
-    auto made = NetworkRun::Start({.network = std::move(network), .phases = phases});
-    EXPECT_TRUE(made.ok()) << made.status();
-    run_ = *std::move(made);
+    if (own == 0) network.on_update = [this](const Step& update) { Copy(update); };
+    if (wires != nullptr) {
+      ranks_.emplace(RankWires{.wires = wires->of(own),
+                               .rank_of_stage = ranks,
+                               .own_rank = own,
+                               .epoch = 3,
+                               .copy_every = kCopyEvery});
+      network.ranks.emplace(*ranks_);
+    }
+    options_.emplace(
+        NetworkRun::Options{.network = std::move(network), .phases = std::move(phases)});
   }
 
-  absl::Status Lead(const std::vector<at::Tensor>& inputs) {
-    for (const at::Tensor& input : inputs) {
-      const auto admitted = run_->Admit([&] { return input; });
-      if (!admitted.ok()) return admitted.status();
+  absl::Status Lead(const std::vector<at::Tensor>& inputs, const Events& events = {}) {
+    MILLRACE_RETURN_IF_ERROR(Start());
+    const std::vector<LayerState> first = run_->network().store().Save();
+    for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+      MILLRACE_RETURN_IF_ERROR(run_->AwaitRoom());
+      if (i == events.slower_at) run_->network().ScaleLearningRates(0.25);
+      if (i == events.back_at) {
+        MILLRACE_RETURN_IF_ERROR(run_->Pause([&](StagedNetwork& network) {
+          settled_ = network.store().Save();
+          network.store().Restore(first);
+        }));
+      }
+      MILLRACE_RETURN_IF_ERROR(run_->Admit([&] { return inputs[i]; }).status());
     }
     return run_->Drain();
   }
 
-  absl::Status Follow() { return FollowLeader(*run_, ranks_); }
-
-  [[nodiscard]] const std::vector<at::Tensor>& outputs() const { return outputs_; }
-  [[nodiscard]] const NetworkStore& store() const { return run_->network().store(); }
-  [[nodiscard]] std::int64_t updates(int stage) const {
-    return run_->network().updates()[stage - 1];
+  absl::Status Follow() {
+    MILLRACE_RETURN_IF_ERROR(Start());
+    return FollowLeader(*run_, *ranks_);
   }
 
+  // Of the leader, after the end: with the state of all stages.
+  [[nodiscard]] Outcome Learned() const {
+    const Stage whole = WholeChain(chain_);
+    return {.outputs = outputs_,
+            .parameters = Values(whole.parameters()),
+            .updates = run_->network().updates(),
+            .buffers = Values(whole.buffers())};
+  }
+  [[nodiscard]] const std::vector<LayerState>& settled() const { return settled_; }
+  [[nodiscard]] const Copies& copies() const { return copies_; }
+
  private:
+  absl::Status Start() {
+    auto made = NetworkRun::Start(*std::move(options_));
+    if (!made.ok()) return made.status();
+    run_ = *std::move(made);
+    return absl::OkStatus();
+  }
+
+  void Copy(const Step& update) {
+    if (!IsCopied(update, kCopyEvery)) return;
+    std::vector<LayerState> copy = run_->network().store().Save(update.stage);
+    const std::lock_guard lock(mu_);
+    copies_[{update.last, update.stage}] = std::move(copy);
+  }
+
   const LayerChain chain_;
-  const RankWires ranks_;
+  std::optional<RankWires> ranks_;
   std::vector<at::Tensor> outputs_;
+  std::vector<LayerState> settled_;
+  std::mutex mu_;
+  Copies copies_;
+  std::optional<NetworkRun::Options> options_;  // Until Start().
   std::unique_ptr<NetworkRun> run_;
 };
 
-// The state of each stage is from its own rank.
-Outcome Together(const SmallRun& run, const Ranks& ranks, const std::vector<at::Tensor>& inputs) {
-  FakeWires wires(ranks.front() + 1, /*seed=*/7);
-  std::vector<std::unique_ptr<Rank>> all;
-  for (int rank = 0; rank <= ranks.front(); ++rank) {
-    all.push_back(std::make_unique<Rank>(run, ranks, rank, wires));
+// Ranks that ran together, and how each ended.
+struct Ran {
+  std::unique_ptr<FakeWires> wires;
+  std::vector<std::unique_ptr<Rank>> ranks;
+  std::vector<absl::Status> ends;
+};
+
+Ran RunOver(const SmallRun& run, const Ranks& ranks, const std::vector<at::Tensor>& inputs,
+            std::unique_ptr<FakeWires> joined, const Events& events = {}) {
+  Ran ran{.wires = std::move(joined), .ranks = {}, .ends = {}};
+  FakeWires& wires = *ran.wires;
+  const int size = ranks.front() + 1;
+  ran.ends.resize(size);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < size; ++i) {
+    ran.ranks.push_back(std::make_unique<Rank>(run, ranks, i, &wires));
+    threads.emplace_back([&, i, rank = ran.ranks.back().get()] {
+      at::set_num_threads(1);
+      ran.ends[i] = i == 0 ? rank->Lead(inputs, events) : rank->Follow();
+      // As a process that ends: the others notice.
+      if (!ran.ends[i].ok()) wires.of(i).Abort(ran.ends[i]);
+    });
   }
-  {
-    std::vector<std::jthread> threads;
-    for (const auto& rank : all) {
-      threads.emplace_back([&] {
-        at::set_num_threads(1);
-        const absl::Status done = rank == all.front() ? rank->Lead(inputs) : rank->Follow();
-        EXPECT_TRUE(done.ok()) << done;
-      });
-    }
-  }
-  Outcome outcome{.outputs = all.front()->outputs(), .parameters = {}, .updates = {}};
-  for (int stage = 1; stage <= static_cast<int>(ranks.size()); ++stage) {
-    const Rank& owner = *all[ranks[stage - 1]];
-    for (const at::Tensor& value : Values(owner.store().stage(stage).parameters())) {
-      outcome.parameters.push_back(value);
-    }
-    outcome.updates.push_back(owner.updates(stage));
-  }
-  return outcome;
+  threads.clear();
+  return ran;
+}
+
+Ran RunWell(const SmallRun& run, const Ranks& ranks, const std::vector<at::Tensor>& inputs,
+            const Events& events = {}) {
+  Ran ran = RunOver(run, ranks, inputs, std::make_unique<FakeWires>(ranks.front() + 1, /*seed=*/7),
+                    events);
+  for (const absl::Status& end : ran.ends) EXPECT_TRUE(end.ok()) << end;
+  return ran;
 }
 
 std::vector<Case> AllCases() {
@@ -121,10 +188,43 @@ class NetworkOverRanks : public ::testing::TestWithParam<Case> {
 
 TEST_P(NetworkOverRanks, EqualsTheSerialOracleBitForBit) {
   const std::vector<at::Tensor> inputs = SmallInputs(43);  // Not a whole number of patterns.
-  const Outcome together = Together(GetParam().run, GetParam().ranks, inputs);
-  Outcome serially = Serially(GetParam().run, inputs);
-  serially.buffers.clear();
-  ExpectEqual(together, serially);
+  const Ran ran = RunWell(GetParam().run, GetParam().ranks, inputs);
+  ExpectEqual(ran.ranks.front()->Learned(), Serially(GetParam().run, inputs));
+}
+
+void ExpectEqual(const std::vector<LayerState>& a, const std::vector<LayerState>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  const auto equal = [](const std::vector<at::Tensor>& x, const std::vector<at::Tensor>& y) {
+    return std::ranges::equal(x, y, [](const auto& p, const auto& q) { return at::equal(p, q); });
+  };
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_TRUE(equal(a[i].parameters, b[i].parameters)) << "layer " << i;
+    EXPECT_TRUE(equal(a[i].buffers, b[i].buffers)) << "layer " << i;
+    EXPECT_TRUE(
+        std::ranges::equal(a[i].optimizer.of_parameters, b[i].optimizer.of_parameters, equal))
+        << "layer " << i;
+    EXPECT_EQ(a[i].optimizer.counts.updates, b[i].optimizer.counts.updates) << "layer " << i;
+  }
+}
+
+// A rate that changes, a pause with a return to older weights, and the copies of all stages: as in
+// one process.
+TEST_P(NetworkOverRanks, LearnsAsOneProcessThroughPausesAndChanges) {
+  const std::vector<at::Tensor> inputs = SmallInputs(40);
+  const Events events = {.slower_at = 11, .back_at = 23};
+  Rank one(GetParam().run, {}, 0, nullptr);
+  const absl::Status end = one.Lead(inputs, events);
+  ASSERT_TRUE(end.ok()) << end;
+  const Ran ran = RunWell(GetParam().run, GetParam().ranks, inputs, events);
+  const Rank& leader = *ran.ranks.front();
+  ExpectEqual(leader.Learned(), one.Learned());
+  ExpectEqual(leader.settled(), one.settled());
+  ASSERT_EQ(leader.copies().size(), one.copies().size());
+  for (const auto& [of, copy] : one.copies()) {
+    SCOPED_TRACE(testing::PrintToString(of));
+    ASSERT_TRUE(leader.copies().contains(of));
+    ExpectEqual(leader.copies().at(of), copy);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(AllSchedules, NetworkOverRanks, ::testing::ValuesIn(AllCases()),
@@ -136,30 +236,18 @@ TEST(RanksTest, ALostRankEndsTheRunOfAllRanksAtAnyMessage) {
   const Ranks ranks = {2, 1, 1, 0};
   const std::vector<at::Tensor> inputs = SmallInputs(12);
   std::int64_t all_messages = 0;
-  for (std::int64_t messages = 1; messages <= 101; messages += 10) {
+  for (std::int64_t messages = 1; messages <= 121; messages += 10) {
     for (int lost = 0; lost <= 2; ++lost) {
-      FakeWires wires(3, static_cast<unsigned>(messages));
-      wires.LoseAfter(messages, lost);
-      std::vector<absl::Status> ends(3);
-      {
-        std::vector<std::unique_ptr<Rank>> all;
-        for (int i = 0; i < 3; ++i) all.push_back(std::make_unique<Rank>(run, ranks, i, wires));
-        std::vector<std::jthread> threads;
-        for (int i = 0; i < 3; ++i) {
-          threads.emplace_back([&, i] {
-            ends[i] = i == 0 ? all[0]->Lead(inputs) : all[i]->Follow();
-            // As a process that ends: its neighbours notice.
-            if (!ends[i].ok()) wires.of(i).Abort(ends[i]);
-          });
-        }
-      }
-      for (const absl::Status& end : ends) {
+      auto wires = std::make_unique<FakeWires>(3, static_cast<unsigned>(messages));
+      wires->LoseAfter(messages, lost);
+      const Ran ran = RunOver(run, ranks, inputs, std::move(wires), {.back_at = 9});
+      for (const absl::Status& end : ran.ends) {
         EXPECT_EQ(end.code(), absl::StatusCode::kUnavailable) << end << " at " << messages;
       }
-      all_messages = std::max(all_messages, wires.arrived());
+      all_messages = std::max(all_messages, ran.wires->arrived());
     }
   }
-  EXPECT_GE(all_messages, 101);
+  EXPECT_GE(all_messages, 121);
 }
 
 TEST(RanksTest, AMessageOfAnotherEpochOrSampleIsRefused) {

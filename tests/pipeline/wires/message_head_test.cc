@@ -12,7 +12,10 @@ using ::testing::HasSubstr;
 
 MessageHead HeadOf(std::mt19937& random) {
   const auto up_to = [&](int max) { return static_cast<int>(random() % (max + 1)); };
-  MessageHead head{.epoch = up_to(9), .sample = up_to(1'000'000), .valid = up_to(1) == 1};
+  MessageHead head{.epoch = up_to(9),
+                   .sample = up_to(1'000'000),
+                   .kind = static_cast<MessageKind>(up_to(3)),
+                   .rate_scale = up_to(1000) / 7.0};
   const int tensors = up_to(6);
   for (int i = 0; i < tensors; ++i) {
     TensorForm form{.type = up_to(40) - 1};
