@@ -29,9 +29,12 @@
 #include "pipeline/learner/learner.h"
 #include "pipeline/learner/rate_factor.h"
 #include "pipeline/models/named_flow_network.h"
+#include "pipeline/plan/plan_part.h"
+#include "pipeline/ranks/rank_task.h"
 #include "pipeline/recovery/recovery.h"
 #include "pipeline/stages/learner_plan.h"
 #include "pipeline/stages/network_run.h"
+#include "pipeline/wires/rank_group.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -54,6 +57,7 @@ class FlowLearner final : public Learner {
     learner->where_ = std::move(choice.where);
     MILLRACE_ASSIGN_OR_RETURN(learner->inference_, FlowInference::Open(placed, task));
     if (hooks.stop.stop_requested()) return not_wanted();
+    MILLRACE_RETURN_IF_ERROR(learner->Join(flow.network));
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow.network)));
     return learner;
   }
@@ -109,6 +113,10 @@ class FlowLearner final : public Learner {
   [[nodiscard]] double learning_rate() const override { return learning_rate_; }
 
   absl::Status SetOptimizer(const OptimizerOptions& optimizer) override {
+    if (group_ != nullptr) {
+      return absl::FailedPreconditionError(
+          "the optimizer of a network over several hosts changes with a restart only");
+    }
     return run_->SetOptimizer(optimizer);
   }
 
@@ -162,6 +170,19 @@ class FlowLearner final : public Learner {
         channels_(FlowNetworkInputOf(task.network)->channels),
         chain_(std::move(chain)) {}
 
+  // Waits for the other ranks, if there are any.
+  absl::Status Join(const PlannedChain& network) {
+    if (options_.rank_of_stage.empty() || options_.rank_of_stage.front() == 0) {
+      return absl::OkStatus();
+    }
+    for (const Phase& phase : network.phases) {
+      MILLRACE_RETURN_IF_ERROR(CheckRanks(phase.plan, options_.rank_of_stage));
+    }
+    MILLRACE_ASSIGN_OR_RETURN(group_,
+                              hooks_.join_ranks(options_.rank_of_stage.front() + 1, hooks_.stop));
+    return absl::OkStatus();
+  }
+
   absl::Status Start(PlannedChain network) {
     MILLRACE_ASSIGN_OR_RETURN(devices_, FindDevices(options_.devices));
     uploads_ = CopyStreams(devices_);
@@ -207,6 +228,11 @@ class FlowLearner final : public Learner {
   }
 
   absl::Status StartRun(Cuts cuts, Phases phases) {
+    if (group_ != nullptr) {
+      const RankTask task = TaskFor(cuts, phases);
+      MILLRACE_RETURN_IF_ERROR(SendTask(*group_, task));
+      MILLRACE_ASSIGN_OR_RETURN(phases, PhasesOfRank(task, group_->rank()));
+    }
     StagedNetwork::Options network = NetworkOptions(std::move(cuts), phases.front().plan);
     MILLRACE_ASSIGN_OR_RETURN(
         run_, NetworkRun::Start({.network = std::move(network),
@@ -218,6 +244,30 @@ class FlowLearner final : public Learner {
                                  .observers = plan_->Observers(),
                                  .clock = options_.clock}));
     return absl::OkStatus();
+  }
+
+  [[nodiscard]] RankTask TaskFor(const Cuts& cuts, const Phases& phases) const {
+    return {.flow = FlowRankNetwork{.name = task_.network,
+                                    .channels = channels_,
+                                    .occlusion = task_.loss.occlusion,
+                                    .next_frame = task_.next_frame,
+                                    .precision = task_.precision},
+            .phases = phases,
+            .rank_of_stage = options_.rank_of_stage,
+            .cuts = cuts,
+            .optimizer = options_.optimizer,
+            .stage_rates = options_.stage_rates,
+            .seed = options_.seed,
+            .threads_per_stage = options_.threads_per_stage,
+            .copy_every = options_.copy_every};
+  }
+
+  [[nodiscard]] std::optional<RankWires> Ranks() const {
+    if (group_ == nullptr) return std::nullopt;
+    return RankWires{.wires = group_->wires(),
+                     .rank_of_stage = options_.rank_of_stage,
+                     .own_rank = group_->rank(),
+                     .epoch = group_->epoch()};
   }
 
   [[nodiscard]] StagedNetwork::Options NetworkOptions(Cuts cuts, const Plan& plan) {
@@ -235,6 +285,7 @@ class FlowLearner final : public Learner {
             .stage_rates = options_.stage_rates,
             .seed = options_.seed,
             .captures = options_.captures,
+            .ranks = Ranks(),
             .on_update = [this](const Step& u) { recovery_->OnUpdate(u); }};
   }
 
@@ -287,6 +338,7 @@ class FlowLearner final : public Learner {
   std::unique_ptr<LearningDecisions> decisions_;
   std::unique_ptr<LearnerPlan> plan_;
   std::unique_ptr<FlowInference> inference_;
+  std::unique_ptr<RankGroup> group_;  // Null: this process runs all stages.
 
   // For the admitting thread.
   std::vector<std::string> not_captured_;  // As last reported, by stage.

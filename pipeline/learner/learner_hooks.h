@@ -6,6 +6,7 @@
 #include <string>
 
 #include "pipeline/learner/learner_safety.h"
+#include "pipeline/wires/rank_group.h"
 
 namespace millrace::pipeline {
 
@@ -13,6 +14,9 @@ namespace millrace::pipeline {
 struct LearnerHooks {
   /// Cancels the making of the learner, between two layers that are built or measured.
   std::stop_token stop = {};
+  /// Joins the other ranks, which run FollowFlow() (flow_follower.h). Called once, after the
+  /// network was measured, if the stages have several ranks.
+  JoinRanks join_ranks = {};
   /// Called for each checkpoint, from a thread of the learner. The checkpoint stores the position,
   /// and Resumption returns it.
   std::function<SourcePosition()> position = {};

@@ -69,11 +69,11 @@ class Replaying {
     const int size = task_.rank_of_stage.front() + 1;
     if (size == 1) return absl::OkStatus();
     MILLRACE_ASSIGN_OR_RETURN(std::string network, ReadTorchScript(options_.model));
-    MILLRACE_ASSIGN_OR_RETURN(group_, options_.join_ranks(size));
-    return SendTask(*group_,
-                    {.learning = task_,
-                     .network = std::move(network),
-                     .targets = task_.local_loss.empty() ? at::Tensor() : samples_.targets});
+    MILLRACE_ASSIGN_OR_RETURN(group_, options_.join_ranks(size, {}));
+    return SendReplay(*group_,
+                      {.learning = task_,
+                       .network = std::move(network),
+                       .targets = task_.local_loss.empty() ? at::Tensor() : samples_.targets});
   }
 
   absl::StatusOr<ReplaySummary> Run(const Phases& phases) {

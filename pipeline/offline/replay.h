@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "pipeline/engine/run_history.h"
 #include "pipeline/optim/optimizer.h"
-#include "pipeline/ranks/rank_group.h"
 #include "pipeline/schedules/schedules.h"
+#include "pipeline/wires/rank_group.h"
 
 namespace millrace::pipeline {
 
@@ -40,9 +38,9 @@ struct ReplayOptions {
   std::uint64_t seed = 0;
   /// The rank of each stage (CheckRanks()). Empty: this process runs all stages.
   std::vector<int> rank_of_stage = {};
-  /// Joins `size` processes. The other ones run FollowReplay() (replay_ranks.h). Called once, after
-  /// all checks, if the stages have several ranks.
-  std::function<absl::StatusOr<std::unique_ptr<RankGroup>>(int size)> join_ranks = {};
+  /// The other processes run FollowReplay() (replay_ranks.h). Called once, after all checks, if the
+  /// stages have several ranks.
+  JoinRanks join_ranks = {};
   /// Records the operations; outlives the replay. May be null.
   RunHistory* recorder = nullptr;
 };

@@ -5,13 +5,11 @@
 
 #include <ATen/Parallel.h>
 
-#include "absl/strings/str_cat.h"
 #include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/labels/target_loss.h"
 #include "pipeline/nn/torchscript_chain.h"
-#include "pipeline/plan/plan_part.h"
 #include "pipeline/stages/follow_leader.h"
 #include "pipeline/stages/network_run.h"
 #include "pipeline/tensor_files/safetensors.h"
@@ -20,10 +18,6 @@
 namespace millrace::pipeline {
 namespace {
 
-// A tag below RankWires::kFirstTag; it takes two.
-constexpr int kTaskTag = 2;
-
-constexpr std::size_t kMaxTaskBytes = 64 << 20;
 constexpr char kTargets[] = "targets";
 
 std::string EncodeTargets(const at::Tensor& targets) {
@@ -31,11 +25,8 @@ std::string EncodeTargets(const at::Tensor& targets) {
   return EncodeSafeTensors({.tensors = {{kTargets, targets}}, .metadata = {}});
 }
 
-absl::StatusOr<ReplayTask> ReceiveTask(RankGroup& group) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::string text,
-                            ReceiveBytes(group.wires(), 0, kTaskTag, kMaxTaskBytes));
-  ReplayTask task;
-  MILLRACE_ASSIGN_OR_RETURN(task.learning, TaskOf(text));
+absl::StatusOr<ReplayTask> ReceiveRest(RankGroup& group, const RankTask& learning) {
+  ReplayTask task{.learning = learning, .network = {}};
   MILLRACE_ASSIGN_OR_RETURN(task.network,
                             ReceiveBytes(group.wires(), 0, kTaskTag, kMaxTorchScriptBytes));
   MILLRACE_ASSIGN_OR_RETURN(const std::string targets,
@@ -83,9 +74,9 @@ absl::Status Follow(RankGroup& group, ReplayTask task) {
 
 }  // namespace
 
-absl::Status SendTask(RankGroup& group, const ReplayTask& task) {
-  for (const std::string& bytes :
-       {TextOf(task.learning), task.network, EncodeTargets(task.targets)}) {
+absl::Status SendReplay(RankGroup& group, const ReplayTask& task) {
+  MILLRACE_RETURN_IF_ERROR(SendTask(group, task.learning));
+  for (const std::string& bytes : {task.network, EncodeTargets(task.targets)}) {
     for (int rank = 1; rank < group.size(); ++rank) {
       MILLRACE_RETURN_IF_ERROR(SendBytes(group.wires(), rank, kTaskTag, bytes));
     }
@@ -93,19 +84,11 @@ absl::Status SendTask(RankGroup& group, const ReplayTask& task) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Phases> PhasesOfRank(const RankTask& task, int rank) {
-  Phases phases = task.phases;
-  for (Phase& phase : phases) {
-    MILLRACE_ASSIGN_OR_RETURN(phase.plan, PartOf(phase.plan, task.rank_of_stage, rank));
-  }
-  return phases;
-}
-
-absl::Status FollowReplay(RankGroup& group) {
+absl::Status FollowReplay(RankGroup& group, const RankTask& task) {
   return ExceptionToStatus(
       [&]() -> absl::Status {
-        MILLRACE_ASSIGN_OR_RETURN(ReplayTask task, ReceiveTask(group));
-        return Follow(group, std::move(task));
+        MILLRACE_ASSIGN_OR_RETURN(ReplayTask whole, ReceiveRest(group, task));
+        return Follow(group, std::move(whole));
       },
       InternalCause);
 }

@@ -23,7 +23,7 @@ at::Tensor Over(const std::byte* bytes, std::size_t size) {
 }  // namespace
 
 // One of c10d's operations.
-class C10dWires::Posted final : public Transfer {
+class C10dWires::Posted final : public WireTransfer {
  public:
   Posted(C10dWires& wires, int rank, absl::Status failure)
       : wires_(wires), rank_(rank), failure_(std::move(failure)) {}
@@ -64,7 +64,7 @@ C10dWires::C10dWires(c10::intrusive_ptr<c10d::Backend> group) : group_(std::move
 C10dWires::~C10dWires() = default;
 
 template <typename Begin>
-std::unique_ptr<Transfer> C10dWires::Post(int rank, const Begin& begin) {
+std::unique_ptr<WireTransfer> C10dWires::Post(int rank, const Begin& begin) {
   const MutexLock lock(mu_);
   if (!aborted_.ok()) return std::make_unique<Posted>(*this, rank, aborted_);
   try {
@@ -76,14 +76,14 @@ std::unique_ptr<Transfer> C10dWires::Post(int rank, const Begin& begin) {
   }
 }
 
-std::unique_ptr<Transfer> C10dWires::Send(int rank, int tag, std::span<const std::byte> bytes) {
+std::unique_ptr<WireTransfer> C10dWires::Send(int rank, int tag, std::span<const std::byte> bytes) {
   return Post(rank, [&] {
     std::vector<at::Tensor> tensors = {Over(bytes.data(), bytes.size())};
     return group_->send(tensors, rank, tag);
   });
 }
 
-std::unique_ptr<Transfer> C10dWires::Receive(int rank, int tag, std::span<std::byte> bytes) {
+std::unique_ptr<WireTransfer> C10dWires::Receive(int rank, int tag, std::span<std::byte> bytes) {
   return Post(rank, [&] {
     std::vector<at::Tensor> tensors = {Over(bytes.data(), bytes.size())};
     return group_->recv(tensors, rank, tag);

@@ -22,15 +22,15 @@ class C10dWires final : public Wires {
   explicit C10dWires(c10::intrusive_ptr<c10d::Backend> group);
   ~C10dWires() override;
 
-  std::unique_ptr<Transfer> Send(int rank, int tag, std::span<const std::byte> bytes) override;
-  std::unique_ptr<Transfer> Receive(int rank, int tag, std::span<std::byte> bytes) override;
+  std::unique_ptr<WireTransfer> Send(int rank, int tag, std::span<const std::byte> bytes) override;
+  std::unique_ptr<WireTransfer> Receive(int rank, int tag, std::span<std::byte> bytes) override;
   void Abort(const absl::Status& cause) override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   class Posted;
 
   template <typename Begin>
-  std::unique_ptr<Transfer> Post(int rank, const Begin& begin) ABSL_LOCKS_EXCLUDED(mu_);
+  std::unique_ptr<WireTransfer> Post(int rank, const Begin& begin) ABSL_LOCKS_EXCLUDED(mu_);
 
   const c10::intrusive_ptr<c10d::Backend> group_;
 

@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 #include "pipeline/plan/plan_checker.h"
 #include "pipeline/plan/plan_part.h"
+#include "pipeline/wires/byte_message.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -76,8 +77,19 @@ void Members(Of& optimizer, const Visit& visit) requires
 }
 
 template <typename Of, typename Visit>
+void Members(Of& network,
+             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, FlowRankNetwork> {
+  visit("name", network.name);
+  visit("channels", network.channels);
+  visit("occlusion", network.occlusion);
+  visit("next_frame", network.next_frame);
+  visit("precision", network.precision);
+}
+
+template <typename Of, typename Visit>
 void Members(Of& task,
              const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, RankTask> {
+  visit("flow", task.flow);
   visit("phases", task.phases);
   visit("rank_of_stage", task.rank_of_stage);
   visit("cuts", task.cuts);
@@ -85,12 +97,20 @@ void Members(Of& task,
   visit("stage_rates", task.stage_rates);
   visit("seed", task.seed);
   visit("threads_per_stage", task.threads_per_stage);
+  visit("copy_every", task.copy_every);
   visit("local_loss", task.local_loss);
 }
 
 template <typename T>
+constexpr bool kIsOptional = false;
+template <typename T>
+constexpr bool kIsOptional<std::optional<T>> = true;
+
+template <typename T>
 Json JsonOf(const T& value) {
-  if constexpr (std::is_enum_v<T>) {
+  if constexpr (kIsOptional<T>) {
+    return value ? JsonOf(*value) : Json();
+  } else if constexpr (std::is_enum_v<T>) {
     return static_cast<int>(value);
   } else if constexpr (requires { Members(value, [](const char*, auto&) {}); }) {
     Json json = Json::object();
@@ -108,7 +128,9 @@ Json JsonOf(const T& value) {
 // Throws if the JSON has another form.
 template <typename T>
 void Read(const Json& json, T& value) {
-  if constexpr (std::is_enum_v<T>) {
+  if constexpr (kIsOptional<T>) {
+    if (!json.is_null()) Read(json, value.emplace());
+  } else if constexpr (std::is_enum_v<T>) {
     value = static_cast<T>(json.get<int>());
   } else if constexpr (requires { Members(value, [](const char*, auto&) {}); }) {
     Members(value, [&](const char* name, auto& member) { Read(json.at(name), member); });
@@ -138,6 +160,29 @@ absl::StatusOr<RankTask> TaskOf(std::string_view text) {
     return absl::DataLossError(absl::StrCat("the leader's plan cannot run: ", can_run.message()));
   }
   return task;
+}
+
+absl::Status SendTask(RankGroup& group, const RankTask& task) {
+  const std::string text = TextOf(task);
+  for (int rank = 1; rank < group.size(); ++rank) {
+    MILLRACE_RETURN_IF_ERROR(SendBytes(group.wires(), rank, kTaskTag, text));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RankTask> ReceiveTask(RankGroup& group) {
+  constexpr std::size_t kMaxBytes = 64 << 20;
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text,
+                            ReceiveBytes(group.wires(), 0, kTaskTag, kMaxBytes));
+  return TaskOf(text);
+}
+
+absl::StatusOr<Phases> PhasesOfRank(const RankTask& task, int rank) {
+  Phases phases = task.phases;
+  for (Phase& phase : phases) {
+    MILLRACE_ASSIGN_OR_RETURN(phase.plan, PartOf(phase.plan, task.rank_of_stage, rank));
+  }
+  return phases;
 }
 
 }  // namespace millrace::pipeline

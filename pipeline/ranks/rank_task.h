@@ -4,18 +4,34 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/learner/optimizer_options.h"
+#include "pipeline/learner/precision.h"
 #include "pipeline/plan/cuts.h"
 #include "pipeline/schedules/schedules.h"
+#include "pipeline/wires/rank_group.h"
 
 namespace millrace::pipeline {
 
+/// A network of optical flow that every process can make.
+struct FlowRankNetwork {
+  /// One of FlowNetworkNames().
+  std::string name = {};
+  int channels = 1;
+  bool occlusion = false;
+  bool next_frame = false;
+  Precision precision = Precision::kFloat32;
+};
+
 struct RankTask {
+  /// nullopt: the network's file follows (replay_ranks.h).
+  std::optional<FlowRankNetwork> flow = {};
   /// Of the whole network, not of a part.
   Phases phases = {};
   /// By stage (CheckRanks()).
@@ -26,6 +42,8 @@ struct RankTask {
   /// See StagedNetwork::Options.
   std::uint64_t seed = 0;
   int threads_per_stage = 1;
+  /// See RankWires.
+  int copy_every = 0;
   /// The loss of a stage with its own one, by its name. Empty: no stage has one.
   std::string local_loss = {};
 };
@@ -36,5 +54,15 @@ struct RankTask {
 /// The task of TextOf(). Fails with DATA_LOSS if the text is damaged, or if its plans cannot run
 /// (CheckPlan(), CheckRanks()).
 [[nodiscard]] absl::StatusOr<RankTask> TaskOf(std::string_view text);
+
+/// On the leader: sends `task` to all other ranks. Fails as WireTransfer::Wait().
+[[nodiscard]] absl::Status SendTask(RankGroup& group, const RankTask& task);
+/// On the others: receives it. Fails as WireTransfer::Wait() and TaskOf().
+[[nodiscard]] absl::StatusOr<RankTask> ReceiveTask(RankGroup& group);
+/// The tag of SendTask(), and of messages that follow it, with SendBytes().
+inline constexpr int kTaskTag = 2;
+
+/// The plans of one rank. Fails as PartOf().
+[[nodiscard]] absl::StatusOr<Phases> PhasesOfRank(const RankTask& task, int rank);
 
 }  // namespace millrace::pipeline

@@ -65,7 +65,7 @@ OutgoingMessage::OutgoingMessage(const MessageRoute& route, TensorMessage messag
 
 absl::Status OutgoingMessage::Wait() {
   MILLRACE_RETURN_IF_ERROR(encoded_);
-  for (const std::unique_ptr<Transfer>& transfer : transfers_) {
+  for (const std::unique_ptr<WireTransfer>& transfer : transfers_) {
     MILLRACE_RETURN_IF_ERROR(transfer->Wait());
   }
   return absl::OkStatus();
@@ -88,7 +88,7 @@ absl::StatusOr<TensorMessage> IncomingMessage::WaitForTensors(const MessageHead&
   TensorMessage message{
       .sample = head.sample, .kind = head.kind, .rate_scale = head.rate_scale, .tensors = {}};
   // Destroyed before the tensors that they fill.
-  std::vector<std::unique_ptr<Transfer>> transfers;
+  std::vector<std::unique_ptr<WireTransfer>> transfers;
   for (const TensorForm& form : head.tensors) {
     message.tensors.emplace_back();
     if (form.type == -1) continue;
@@ -102,7 +102,7 @@ absl::StatusOr<TensorMessage> IncomingMessage::WaitForTensors(const MessageHead&
     if (bytes.empty()) continue;
     transfers.push_back(route_.wires.Receive(route_.rank, route_.tag + 1, bytes));
   }
-  for (const std::unique_ptr<Transfer>& transfer : transfers) {
+  for (const std::unique_ptr<WireTransfer>& transfer : transfers) {
     MILLRACE_RETURN_IF_ERROR(transfer->Wait());
   }
   return message;

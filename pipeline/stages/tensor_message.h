@@ -40,7 +40,7 @@ class OutgoingMessage {
   /// Begins to send, without waiting.
   OutgoingMessage(const MessageRoute& route, TensorMessage message);
 
-  /// Waits until the other rank has received it. Fails as Transfer::Wait(), and as Encode().
+  /// Waits until the other rank has received it. Fails as WireTransfer::Wait(), and as Encode().
   [[nodiscard]] absl::Status Wait();
 
  private:
@@ -48,7 +48,7 @@ class OutgoingMessage {
   TensorMessage message_;
   std::unique_ptr<EncodedHead> head_;
   absl::Status encoded_;
-  std::vector<std::unique_ptr<Transfer>> transfers_;
+  std::vector<std::unique_ptr<WireTransfer>> transfers_;
 };
 
 /// A message that is to be received. For one thread.
@@ -58,7 +58,7 @@ class IncomingMessage {
   explicit IncomingMessage(const MessageRoute& route);
 
   /// Waits for the whole message. The tensors have the sizes and strides of the sender's. Fails as
-  /// Transfer::Wait(), and with DATA_LOSS if the head is damaged or of another epoch.
+  /// WireTransfer::Wait(), and with DATA_LOSS if the head is damaged or of another epoch.
   [[nodiscard]] absl::StatusOr<TensorMessage> Wait();
 
   /// The same. Also fails with DATA_LOSS unless the message is for `sample`, and has `tensors`
@@ -71,7 +71,7 @@ class IncomingMessage {
 
   const MessageRoute route_;
   std::unique_ptr<EncodedHead> head_;
-  std::unique_ptr<Transfer> head_transfer_;
+  std::unique_ptr<WireTransfer> head_transfer_;
 };
 
 }  // namespace millrace::pipeline

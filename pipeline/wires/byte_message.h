@@ -12,11 +12,11 @@
 namespace millrace::pipeline {
 
 /// Sends `bytes`, and waits until they have arrived. Uses `tag` and the next one. Fails as
-/// Transfer::Wait().
+/// WireTransfer::Wait().
 [[nodiscard]] absl::Status SendBytes(Wires& wires, int rank, int tag, std::string_view bytes);
 
-/// Receives what SendBytes() sends. Fails as Transfer::Wait(), and with DATA_LOSS if the message
-/// has more than `max_bytes`.
+/// Receives what SendBytes() sends. Fails as WireTransfer::Wait(), and with DATA_LOSS if the
+/// message has more than `max_bytes`.
 [[nodiscard]] absl::StatusOr<std::string> ReceiveBytes(Wires& wires, int rank, int tag,
                                                        std::size_t max_bytes);
 

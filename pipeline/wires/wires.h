@@ -15,9 +15,9 @@
 namespace millrace::pipeline {
 
 /// A transfer that has begun. It uses its bytes until it is destroyed. For one thread.
-class Transfer {
+class WireTransfer {
  public:
-  virtual ~Transfer() = default;
+  virtual ~WireTransfer() = default;
 
   /// Waits until the bytes have arrived, or, for a send, may be changed. Fails with UNAVAILABLE if
   /// the other rank is lost, and with the cause after Wires::Abort(). REQUIRES: the first call.
@@ -29,13 +29,13 @@ class Wires {
  public:
   virtual ~Wires() = default;
 
-  /// Begins to send `bytes` to `rank`. Never waits. A failure is that of Transfer::Wait().
-  [[nodiscard]] virtual std::unique_ptr<Transfer> Send(int rank, int tag,
-                                                       std::span<const std::byte> bytes) = 0;
+  /// Begins to send `bytes` to `rank`. Never waits. A failure is that of WireTransfer::Wait().
+  [[nodiscard]] virtual std::unique_ptr<WireTransfer> Send(int rank, int tag,
+                                                           std::span<const std::byte> bytes) = 0;
   /// Begins to receive from `rank`. `bytes` must be as long as the sender's. Never waits. A failure
-  /// is that of Transfer::Wait().
-  [[nodiscard]] virtual std::unique_ptr<Transfer> Receive(int rank, int tag,
-                                                          std::span<std::byte> bytes) = 0;
+  /// is that of WireTransfer::Wait().
+  [[nodiscard]] virtual std::unique_ptr<WireTransfer> Receive(int rank, int tag,
+                                                              std::span<std::byte> bytes) = 0;
 
   /// Ends all transfers of this rank, also later ones, with `cause`. Later calls have no effect.
   /// REQUIRES: `cause` is an error.

@@ -12,8 +12,10 @@
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "pipeline/flow/flow_follower.h"
 #include "pipeline/offline/replay_ranks.h"
-#include "pipeline/ranks/rank_group.h"
+#include "pipeline/ranks/rank_task.h"
+#include "pipeline/ranks/rendezvous.h"
 #include "service/commands/rank_arguments.h"
 #include "service/terminal/cli_exit_codes.h"
 #include "service/terminal/serve_signals.h"
@@ -39,11 +41,12 @@ constexpr std::chrono::seconds kRetry{1};
 // One run: from the joining to the end of the leader's stream.
 absl::Status JoinOnce(const pipeline::JoinOptions& options, const std::stop_token& stop) {
   MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<pipeline::RankGroup> group,
-                            pipeline::JoinRanks(options, stop));
+                            pipeline::JoinLeader(options, stop));
   spdlog::info("joined as rank {} of {}", group->rank(), group->size());
   const std::stop_callback abort(
       stop, [&] { group->wires().Abort(absl::CancelledError("this process was asked to end")); });
-  return pipeline::FollowReplay(*group);
+  MILLRACE_ASSIGN_OR_RETURN(const pipeline::RankTask task, pipeline::ReceiveTask(*group));
+  return task.flow ? pipeline::FollowFlow(*group, task) : pipeline::FollowReplay(*group, task);
 }
 
 // Another try would not change these.

@@ -13,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "pipeline/engine/run_history.h"
-#include "pipeline/ranks/rank_group.h"
+#include "pipeline/ranks/rendezvous.h"
 #include "pipeline/ranks/sealed_text.h"
 #include "pipeline/timeline/timeline_event.h"
 #include "service/commands/local_ranks.h"
@@ -174,7 +174,7 @@ absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
                             pipeline::RecomputeNamed(arguments.recompute));
   MILLRACE_RETURN_IF_ERROR(CheckDrawings(arguments.drawings, {"--out", options.output}));
   OtherRanks ranks(arguments);
-  options.join_ranks = [&](int size) { return ranks.Join(size); };
+  options.join_ranks = [&](int size, const std::stop_token& /*stop*/) { return ranks.Join(size); };
   if (!arguments.drawings.any()) {
     MILLRACE_ASSIGN_OR_RETURN(pipeline::ReplaySummary summary, pipeline::Replay(options));
     MILLRACE_RETURN_IF_ERROR(ranks.Wait());

@@ -61,7 +61,7 @@ class FakeWires {
     std::deque<Side*> receivers;
   };
 
-  class FakeTransfer final : public Transfer {
+  class FakeTransfer final : public WireTransfer {
    public:
     FakeTransfer(FakeWires& wires, const Pair& pair, Side side, bool sends)
         : wires_(wires), pair_(pair), side_(std::move(side)) {
@@ -87,11 +87,11 @@ class FakeWires {
   class End final : public Wires {
    public:
     End(FakeWires& wires, int rank) : wires_(wires), rank_(rank) {}
-    std::unique_ptr<Transfer> Send(int to, int tag, std::span<const std::byte> bytes) override {
+    std::unique_ptr<WireTransfer> Send(int to, int tag, std::span<const std::byte> bytes) override {
       return std::make_unique<FakeTransfer>(wires_, Pair(rank_, to, tag),
                                             Side{.rank = rank_, .other = to, .sent = bytes}, true);
     }
-    std::unique_ptr<Transfer> Receive(int from, int tag, std::span<std::byte> bytes) override {
+    std::unique_ptr<WireTransfer> Receive(int from, int tag, std::span<std::byte> bytes) override {
       return std::make_unique<FakeTransfer>(wires_, Pair(from, rank_, tag),
                                             Side{.rank = rank_, .other = from, .received = bytes},
                                             false);

@@ -21,14 +21,14 @@ TEST(FakeWiresTest, MessagesOfATagArriveInOrder) {
   std::vector<int> received(kMessages);
   const auto tag_of = [](int i) { return i % 3; };
   std::jthread sender([&] {
-    std::vector<std::unique_ptr<Transfer>> transfers;
+    std::vector<std::unique_ptr<WireTransfer>> transfers;
     for (int i = 0; i < kMessages; ++i) {
       sent[i] = i;
       transfers.push_back(wires.of(0).Send(1, tag_of(i), BytesOf(std::as_const(sent[i]))));
     }
     for (const auto& transfer : transfers) EXPECT_TRUE(transfer->Wait().ok());
   });
-  std::vector<std::unique_ptr<Transfer>> transfers;
+  std::vector<std::unique_ptr<WireTransfer>> transfers;
   for (int i = 0; i < kMessages; ++i) {
     transfers.push_back(wires.of(1).Receive(0, tag_of(i), BytesOf(received[i])));
   }

@@ -13,24 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pipeline/wires/wires.h"
+#include "pipeline/wires/rank_group.h"
 
 namespace millrace::pipeline {
-
-/// Processes that are joined. If one is lost, the group is over.
-class RankGroup {
- public:
-  virtual ~RankGroup() = default;
-
-  /// Outlived by the group. Thread-safe.
-  [[nodiscard]] virtual Wires& wires() = 0;
-  /// 0 leads.
-  [[nodiscard]] virtual int rank() const = 0;
-  /// The number of processes.
-  [[nodiscard]] virtual int size() const = 0;
-  /// Counts the groups of a leader from 1.
-  [[nodiscard]] virtual std::int64_t epoch() const = 0;
-};
 
 /// A leader's door. For one thread.
 class RankLeader {
@@ -71,7 +56,7 @@ struct JoinOptions {
 /// Joins a leader, and waits for the other ranks. Fails with UNAVAILABLE if nothing listens there,
 /// PERMISSION_DENIED if the secrets differ, FAILED_PRECONDITION if the programs do, and CANCELLED
 /// once `stop` is requested.
-[[nodiscard]] absl::StatusOr<std::unique_ptr<RankGroup>> JoinRanks(const JoinOptions& options,
-                                                                   const std::stop_token& stop);
+[[nodiscard]] absl::StatusOr<std::unique_ptr<RankGroup>> JoinLeader(const JoinOptions& options,
+                                                                    const std::stop_token& stop);
 
 }  // namespace millrace::pipeline

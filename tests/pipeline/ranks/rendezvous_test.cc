@@ -1,5 +1,5 @@
 // Ranks that find each other on loopback, over the real store and Gloo.
-#include "pipeline/ranks/rank_group.h"
+#include "pipeline/ranks/rendezvous.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -27,7 +27,7 @@ constexpr char kSecret[] = "0123456789abcdef";
 
 Joining JoinInAThread(int port, const std::string& secret = kSecret) {
   return std::async(std::launch::async, [=] {
-    return JoinRanks({.host = "127.0.0.1", .port = port, .secret = secret}, {});
+    return JoinLeader({.host = "127.0.0.1", .port = port, .secret = secret}, {});
   });
 }
 
@@ -73,7 +73,7 @@ TEST_F(RankGroupTest, EveryRankReachesEveryOther) {
       const int own = group->rank();
       std::vector<int> sent(3, own);
       std::vector<int> received(3, -1);
-      std::vector<std::unique_ptr<Transfer>> transfers;
+      std::vector<std::unique_ptr<WireTransfer>> transfers;
       for (int other = 0; other < 3; ++other) {
         if (other == own) continue;
         transfers.push_back(
@@ -186,8 +186,8 @@ TEST_F(RankGroupTest, GarbageOnThePortHarmsNobody) {
 TEST_F(RankGroupTest, AStopEndsBothSides) {
   std::stop_source stop;
   auto joining = std::async(std::launch::async, [&] {
-    return JoinRanks({.host = "127.0.0.1", .port = leader_->port(), .secret = kSecret},
-                     stop.get_token());
+    return JoinLeader({.host = "127.0.0.1", .port = leader_->port(), .secret = kSecret},
+                      stop.get_token());
   });
   stop.request_stop();
   EXPECT_EQ(joining.get().status().code(), absl::StatusCode::kCancelled);
@@ -206,7 +206,7 @@ TEST_F(RankGroupTest, WrongOptionsAreRefusedInWords) {
   EXPECT_THAT(listening("no.such.host.invalid", 0, kSecret), HasSubstr("there is no host no.such"));
   EXPECT_THAT(listening("127.0.0.1", leader_->port(), kSecret),
               HasSubstr("Address already in use"));
-  const auto unanswered = JoinRanks({.host = "127.0.0.1", .port = 1, .secret = kSecret}, {});
+  const auto unanswered = JoinLeader({.host = "127.0.0.1", .port = 1, .secret = kSecret}, {});
   EXPECT_EQ(unanswered.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(unanswered.status().message()),
               HasSubstr("no leader answers at 127.0.0.1:1: Connection refused"));

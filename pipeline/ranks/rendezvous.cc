@@ -1,4 +1,4 @@
-#include "pipeline/ranks/rank_group.h"
+#include "pipeline/ranks/rendezvous.h"
 
 #include <unistd.h>
 
@@ -241,8 +241,8 @@ absl::StatusOr<std::unique_ptr<RankLeader>> RankLeader::Listen(const Options& op
       Lost);
 }
 
-absl::StatusOr<std::unique_ptr<RankGroup>> JoinRanks(const JoinOptions& options,
-                                                     const std::stop_token& stop) {
+absl::StatusOr<std::unique_ptr<RankGroup>> JoinLeader(const JoinOptions& options,
+                                                      const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(CheckSecret(options.secret));
   MILLRACE_ASSIGN_OR_RETURN(const std::string own_address,
                             OwnAddressTowards(options.host, options.port, kConnectLimit));

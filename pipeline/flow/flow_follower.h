@@ -1,0 +1,15 @@
+// Runs stages of a flow network that another process leads (flow_learner.h).
+#pragma once
+
+#include "absl/status/status.h"
+#include "pipeline/ranks/rank_task.h"
+#include "pipeline/wires/rank_group.h"
+
+namespace millrace::pipeline {
+
+/// Runs the stages of a rank other than 0 until the leader's stream ends. `task`: as ReceiveTask(),
+/// with RankTask::flow. Fails with the first failure of this rank, or with UNAVAILABLE if another
+/// rank is lost. For one thread; starts others.
+[[nodiscard]] absl::Status FollowFlow(RankGroup& group, const RankTask& task);
+
+}  // namespace millrace::pipeline
