@@ -1,5 +1,6 @@
 #include "pipeline/ranks/c10d_wires.h"
 
+#include <chrono>
 #include <exception>
 #include <string>
 #include <utility>
@@ -7,7 +8,6 @@
 
 #include <ATen/ops/from_blob.h>
 
-#include "absl/strings/str_cat.h"
 #include "base/foreign_error.h"
 
 namespace millrace::pipeline {
@@ -18,6 +18,15 @@ at::Tensor Over(const std::byte* bytes, std::size_t size) {
   auto* const memory =
       const_cast<std::byte*>(bytes);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   return at::from_blob(memory, {static_cast<std::int64_t>(size)}, at::TensorOptions(at::kByte));
+}
+
+// A wait that ends by a limit closes its connection for good, and a camera may pause for days.
+constexpr std::chrono::milliseconds kNever = std::chrono::hours(24 * 365 * 10);
+
+// Gloo begins with the place in its source: "[/pytorch/.../pair.cc:538] Connection closed by peer".
+std::string WithoutPlace(const std::string& text) {
+  const std::size_t end = text.starts_with("[/") ? text.find("] ") : std::string::npos;
+  return end == std::string::npos ? text : text.substr(end + 2);
 }
 
 }  // namespace
@@ -39,17 +48,15 @@ class C10dWires::Posted final : public WireTransfer {
     if (!failure_.ok()) return failure_;
     std::string why = "it was aborted";
     try {
-      if (work_->wait()) return absl::OkStatus();
+      if (work_->wait(kNever)) return absl::OkStatus();
     } catch (const std::exception& e) {
-      why = CauseLine(e.what());
+      why = WithoutPlace(CauseLine(e.what()));
     }
-    const MutexLock lock(wires_.mu_);
-    if (!wires_.aborted_.ok()) return wires_.aborted_;
-    return Lost(rank_, why);
-  }
-
-  static absl::Status Lost(int rank, const std::string& why) {
-    return absl::UnavailableError(absl::StrCat("rank ", rank, " is lost: ", why));
+    {
+      const MutexLock lock(wires_.mu_);
+      if (!wires_.aborted_.ok()) return wires_.aborted_;
+    }
+    return wires_.on_lost_(rank_, why);
   }
 
  private:
@@ -59,21 +66,28 @@ class C10dWires::Posted final : public WireTransfer {
   const c10::intrusive_ptr<c10d::Work> work_;
 };
 
-C10dWires::C10dWires(c10::intrusive_ptr<c10d::Backend> group) : group_(std::move(group)) {}
+C10dWires::C10dWires(c10::intrusive_ptr<c10d::Backend> group, OnLost on_lost)
+    : group_(std::move(group)), on_lost_(std::move(on_lost)) {}
 
 C10dWires::~C10dWires() = default;
 
+// c10d is called without the lock: it may write to the network at once.
 template <typename Begin>
 std::unique_ptr<WireTransfer> C10dWires::Post(int rank, const Begin& begin) {
-  const MutexLock lock(mu_);
-  if (!aborted_.ok()) return std::make_unique<Posted>(*this, rank, aborted_);
-  try {
-    c10::intrusive_ptr<c10d::Work> work = begin();
-    under_way_.insert(work.get());
-    return std::make_unique<Posted>(*this, rank, std::move(work));
-  } catch (const std::exception& e) {
-    return std::make_unique<Posted>(*this, rank, Posted::Lost(rank, CauseLine(e.what())));
+  {
+    const MutexLock lock(mu_);
+    if (!aborted_.ok()) return std::make_unique<Posted>(*this, rank, aborted_);
   }
+  c10::intrusive_ptr<c10d::Work> work;
+  try {
+    work = begin();
+  } catch (const std::exception& e) {
+    return std::make_unique<Posted>(*this, rank, on_lost_(rank, WithoutPlace(CauseLine(e.what()))));
+  }
+  const MutexLock lock(mu_);
+  under_way_.insert(work.get());
+  if (!aborted_.ok()) work->abort();
+  return std::make_unique<Posted>(*this, rank, std::move(work));
 }
 
 std::unique_ptr<WireTransfer> C10dWires::Send(int rank, int tag, std::span<const std::byte> bytes) {

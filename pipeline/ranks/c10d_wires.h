@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <set>
 #include <span>
+#include <string>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
@@ -19,7 +21,10 @@ namespace millrace::pipeline {
 /// camera may pause for hours. Abort() ends it. Thread-safe. Outlives its transfers.
 class C10dWires final : public Wires {
  public:
-  explicit C10dWires(c10::intrusive_ptr<c10d::Backend> group);
+  /// The failure of a transfer with `rank`, for the text of c10d's error.
+  using OnLost = std::function<absl::Status(int rank, const std::string& why)>;
+
+  C10dWires(c10::intrusive_ptr<c10d::Backend> group, OnLost on_lost);
   ~C10dWires() override;
 
   std::unique_ptr<WireTransfer> Send(int rank, int tag, std::span<const std::byte> bytes) override;
@@ -33,6 +38,7 @@ class C10dWires final : public Wires {
   std::unique_ptr<WireTransfer> Post(int rank, const Begin& begin) ABSL_LOCKS_EXCLUDED(mu_);
 
   const c10::intrusive_ptr<c10d::Backend> group_;
+  const OnLost on_lost_;
 
   Mutex mu_;
   absl::Status aborted_ ABSL_GUARDED_BY(mu_);             // OK until Abort().

@@ -61,7 +61,7 @@ int ConnectWithin(int socket, const addrinfo& to, std::chrono::milliseconds limi
   if (::connect(socket, to.ai_addr, to.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
   pollfd ready{.fd = socket, .events = POLLOUT, .revents = 0};
-  if (::poll(&ready, 1, static_cast<int>(limit.count())) == 0) return ETIMEDOUT;
+  if (::poll(&ready, 1, static_cast<int>(limit.count())) <= 0) return ETIMEDOUT;
   int error = 0;
   socklen_t size = sizeof(error);
   ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
@@ -72,28 +72,37 @@ int ConnectWithin(int socket, const addrinfo& to, std::chrono::milliseconds limi
 
 absl::StatusOr<BoundSocket> BindTo(const std::string& host, int port) {
   MILLRACE_ASSIGN_OR_RETURN(const Addresses addresses, Resolve(host, port, AI_PASSIVE));
-  if (IsAnyAddress(*addresses->ai_addr)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        host, " is every address of this host: name the one at which the other ranks reach it"));
+  int error = 0;
+  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+    if (IsAnyAddress(*one->ai_addr)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          host, " is every address of this host: name the one at which the other ranks reach it"));
+    }
+    Descriptor socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int yes = 1;
+    ::setsockopt(socket.value(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (socket.value() >= 0 && ::bind(socket.value(), one->ai_addr, one->ai_addrlen) == 0) {
+      const int bound = PortOf(OwnEnd(socket.value()));
+      return BoundSocket{.descriptor = std::move(socket), .port = bound};
+    }
+    error = errno;
   }
-  Descriptor socket(::socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int yes = 1;
-  ::setsockopt(socket.value(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  if (::bind(socket.value(), addresses->ai_addr, addresses->ai_addrlen) != 0) {
-    const int error = errno;
-    const std::string text =
-        absl::StrCat("cannot listen on ", host, ":", port, ": ", Reason(error));
-    return error == EADDRINUSE ? absl::AlreadyExistsError(text) : absl::InvalidArgumentError(text);
+  const std::string text = absl::StrCat("cannot listen on ", host, ":", port, ": ");
+  if (error == EADDRINUSE) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(text, "another program uses this port; choose another one, or 0 for any"));
   }
-  const int bound = PortOf(OwnEnd(socket.value()));
-  return BoundSocket{.descriptor = std::move(socket), .port = bound};
+  return absl::InvalidArgumentError(absl::StrCat(
+      text, error == EADDRNOTAVAIL ? "this host does not have that address" : Reason(error)));
 }
 
 absl::StatusOr<std::string> OwnAddressTowards(const std::string& host, int port,
                                               std::chrono::milliseconds limit) {
-  MILLRACE_ASSIGN_OR_RETURN(const Addresses addresses, Resolve(host, port, 0));
+  const absl::StatusOr<Addresses> addresses = Resolve(host, port, 0);
+  // A name server may know the name later.
+  if (!addresses.ok()) return absl::UnavailableError(addresses.status().message());
   int error = 0;
-  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+  for (const addrinfo* one = addresses->get(); one != nullptr; one = one->ai_next) {
     const Descriptor socket(
         ::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     error = ConnectWithin(socket.value(), *one, limit);

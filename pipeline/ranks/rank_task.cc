@@ -1,6 +1,8 @@
 #include "pipeline/ranks/rank_task.h"
 
 #include <exception>
+#include <stdexcept>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -126,12 +128,37 @@ Json JsonOf(const T& value) {
 }
 
 // Throws if the JSON has another form.
+// The greatest number of an enumeration.
+template <typename T>
+int MaxOf() {
+  if constexpr (std::is_same_v<T, OperationKind>) return kOperationKinds - 1;
+  if constexpr (std::is_same_v<T, WeightsRead::Which>) return 2;
+  if constexpr (std::is_same_v<T, OptimizerOptions::Kind>) {
+    return static_cast<int>(OptimizerNames().size()) - 1;
+  }
+  return 1;  // Keeps, GradientFrom, Precision.
+}
+
+// Fails to compile if a type has another number of members than Members() lists.
+[[maybe_unused]] void CountMembers(const RankTask& task) {
+  [[maybe_unused]] const auto& [o1, o2, o3, o4, o5, o6, o7, o8, o9, o10, o11, o12, o13] =
+      task.optimizer;
+  [[maybe_unused]] const auto& [t1, t2, t3, t4, t5, t6, t7, t8, t9, t10] = task;
+  // The rank is of a part (plan_part.h).
+  [[maybe_unused]] const auto& [r1, r2, r3, r4, r5, rank] = StageRules();
+  [[maybe_unused]] const auto& [p1, p2, p3, p4, p5, p6, p7] = Operation();
+  [[maybe_unused]] const auto& [c1, c2, c3, c4] = Channel();
+  [[maybe_unused]] const auto& [n1, n2, n3, n4, n5] = FlowRankNetwork();
+}
+
 template <typename T>
 void Read(const Json& json, T& value) {
   if constexpr (kIsOptional<T>) {
     if (!json.is_null()) Read(json, value.emplace());
   } else if constexpr (std::is_enum_v<T>) {
-    value = static_cast<T>(json.get<int>());
+    const int number = json.get<int>();
+    if (number < 0 || number > MaxOf<T>()) throw std::out_of_range("a number is out of range");
+    value = static_cast<T>(number);
   } else if constexpr (requires { Members(value, [](const char*, auto&) {}); }) {
     Members(value, [&](const char* name, auto& member) { Read(json.at(name), member); });
   } else if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
@@ -139,6 +166,26 @@ void Read(const Json& json, T& value) {
   } else {
     value = json.get<T>();
   }
+}
+
+absl::Status Check(const RankTask& task) {
+  if (task.phases.empty()) return absl::InvalidArgumentError("it has no plan");
+  const int stages = task.phases.front().plan.stage_count();
+  std::int64_t before = -1;
+  for (const Phase& phase : task.phases) {
+    MILLRACE_RETURN_IF_ERROR(CheckPlan(phase.plan).status());
+    MILLRACE_RETURN_IF_ERROR(CheckRanks(phase.plan, task.rank_of_stage));
+    if (phase.plan.stage_count() != stages || phase.first_sample <= before) {
+      return absl::InvalidArgumentError("its plans do not follow each other");
+    }
+    before = phase.first_sample;
+  }
+  const bool right_sizes =
+      static_cast<int>(task.cuts.size()) == stages - 1 &&
+      (task.stage_rates.empty() || static_cast<int>(task.stage_rates.size()) == stages) &&
+      task.threads_per_stage >= 1 && task.copy_every >= 0;
+  if (!right_sizes) return absl::InvalidArgumentError("its numbers do not fit its plans");
+  return CheckOptimizer(task.optimizer);
 }
 
 }  // namespace
@@ -152,14 +199,9 @@ absl::StatusOr<RankTask> TaskOf(std::string_view text) {
   } catch (const std::exception& e) {
     return absl::DataLossError(absl::StrCat("the leader's task cannot be read: ", e.what()));
   }
-  if (task.phases.empty()) return absl::DataLossError("the leader's task has no plan");
-  for (const Phase& phase : task.phases) {
-    absl::Status can_run = CheckPlan(phase.plan).status();
-    can_run.Update(CheckRanks(phase.plan, task.rank_of_stage));
-    if (can_run.ok()) continue;
-    return absl::DataLossError(absl::StrCat("the leader's plan cannot run: ", can_run.message()));
-  }
-  return task;
+  const absl::Status can_run = Check(task);
+  if (can_run.ok()) return task;
+  return absl::DataLossError(absl::StrCat("the leader's task cannot run: ", can_run.message()));
 }
 
 absl::Status SendTask(RankGroup& group, const RankTask& task) {

@@ -1,128 +1,86 @@
 #include "pipeline/ranks/rendezvous.h"
 
-#include <unistd.h>
-
-#include <array>
+#include <algorithm>
 #include <chrono>
-#include <map>
+#include <cstdint>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <ATen/Version.h>
-#include <torch/headeronly/version.h>
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <c10/util/Logging.h>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
-#include "pipeline/ranks/c10d_wires.h"
+#include "pipeline/ranks/gloo_group.h"
 #include "pipeline/ranks/rank_address.h"
+#include "pipeline/ranks/rank_greeting.h"
 #include "pipeline/ranks/sealed_text.h"
+#include "pipeline/ranks/within.h"
 
 namespace millrace::pipeline {
 namespace {
 
 using Json = nlohmann::json;
 using Store = c10::intrusive_ptr<c10d::Store>;
+using Group = std::unique_ptr<RankGroup>;
 using std::chrono::milliseconds;
 
-// Of the words in the store. Another version is refused.
-constexpr int kProtocol = 1;
 constexpr milliseconds kConnectLimit = std::chrono::seconds(10);
+// For all connections of a group; each has its own limit.
+constexpr milliseconds kGroupLimit = std::chrono::seconds(15);
 constexpr milliseconds kPause{20};
+// A process that waits shows a sign after each pause. Without one for so long, it has left.
+constexpr milliseconds kLeftAfter = std::chrono::seconds(5);
 constexpr std::size_t kMinSecretBytes = 16;
 
 // The store's keys.
 constexpr char kChallenge[] = "millrace/challenge";
 constexpr char kArrivals[] = "millrace/arrivals";
 std::string HelloOf(std::int64_t arrival) { return absl::StrCat("millrace/hello/", arrival); }
+std::string SignsOf(std::int64_t arrival) { return absl::StrCat("millrace/signs/", arrival); }
 std::string AnswerTo(std::int64_t arrival) { return absl::StrCat("millrace/answer/", arrival); }
 
 std::vector<std::uint8_t> Bytes(const std::string& text) { return {text.begin(), text.end()}; }
-
 std::string Text(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
-// A process as it introduces itself.
-Json OwnHello(const std::string& nonce) {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return {{"protocol", kProtocol},
-          {"millrace", MILLRACE_VERSION},
-          {"libtorch", TORCH_VERSION},
-          {"processor", at::get_cpu_capability()},
-          {"host", std::string(host.data())},
-          {"process", ::getpid()},
-          {"nonce", nonce}};
+// Each greeting and answer is for one arrival: a copy of it is refused.
+std::string HelloContext(const std::string& challenge, std::int64_t arrival) {
+  return absl::StrCat("hello ", challenge, " ", arrival);
 }
-
-// Other programs compute other numbers.
-absl::Status CheckSameProgram(const Json& theirs) {
-  const Json ours = OwnHello("");
-  for (const char* key : {"protocol", "millrace", "libtorch", "processor"}) {
-    const Json value = theirs.value(key, Json());
-    if (value == ours[key]) continue;
-    return absl::FailedPreconditionError(absl::StrCat("it has ", key, " ", value.dump(),
-                                                      ", the leader ", ours[key].dump(),
-                                                      ": their results would differ"));
-  }
-  return absl::OkStatus();
-}
-
-std::string NameOf(const Json& hello) {
-  return absl::StrCat("process ", hello.value("process", Json()).dump(), " on ",
-                      hello.value("host", std::string("an unknown host")));
-}
-
-class GlooGroup final : public RankGroup {
- public:
-  // Connects to all other ranks. Each must do the same within kConnectLimit. Throws.
-  GlooGroup(const Store& store, const std::string& address, int rank, int size, std::int64_t epoch)
-      : group_(Connect(store, address, rank, size, epoch)),
-        wires_(group_),
-        rank_(rank),
-        size_(size),
-        epoch_(epoch) {}
-
-  Wires& wires() override { return wires_; }
-  [[nodiscard]] int rank() const override { return rank_; }
-  [[nodiscard]] int size() const override { return size_; }
-  [[nodiscard]] std::int64_t epoch() const override { return epoch_; }
-
- private:
-  static c10::intrusive_ptr<c10d::Backend> Connect(const Store& store, const std::string& address,
-                                                   int rank, int size, std::int64_t epoch) {
-    auto options = c10d::ProcessGroupGloo::Options::create(kConnectLimit);
-    options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(address));
-    auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(
-        c10::make_intrusive<c10d::PrefixStore>(absl::StrCat("millrace/epoch/", epoch), store), rank,
-        size, options);
-    // A wait that ends by a limit closes its connection for good, and a camera may pause for days.
-    constexpr auto kNever = std::chrono::hours(24 * 365 * 10);
-    group->setTimeout(kNever);
-    return group;
-  }
-
-  const c10::intrusive_ptr<c10d::Backend> group_;
-  C10dWires wires_;
-  const int rank_;
-  const int size_;
-  const std::int64_t epoch_;
-};
-
-absl::Status Lost(std::string_view text) {
-  return absl::UnavailableError(absl::StrCat("the ranks could not be joined: ", CauseLine(text)));
+std::string AnswerContext(const std::string& nonce, std::int64_t arrival) {
+  return absl::StrCat("answer ", nonce, " ", arrival);
 }
 
 absl::Status NotWanted() { return absl::CancelledError("the ranks are no longer wanted"); }
 
+// c10d logs its exceptions with their stacks. They come to the user as a status.
+void QuietC10d() {
+  constexpr int kErrors = 2;
+  FLAGS_caffe2_log_level = std::max(FLAGS_caffe2_log_level, kErrors);
+}
+
+absl::Status CheckSecret(const std::string& secret) {
+  if (secret.size() >= kMinSecretBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the secret of the ranks has ", secret.size(), " bytes; it needs ",
+                   kMinSecretBytes, " or more, for example those of: openssl rand -hex 32"));
+}
+
+absl::StatusOr<Group> MakeGroup(const GlooGroup::Options& options, const std::stop_token& stop) {
+  return Within<Group>(kGroupLimit, stop, "the ranks could not connect to each other",
+                       [options] { return Group(std::make_unique<GlooGroup>(options)); });
+}
+
 class StoreLeader final : public RankLeader {
  public:
+  // Throws.
   StoreLeader(Options options, BoundSocket socket)
       : options_(std::move(options)), port_(socket.port) {
     c10d::TCPStoreOptions store;
@@ -137,96 +95,179 @@ class StoreLeader final : public RankLeader {
 
   [[nodiscard]] int port() const override { return port_; }
 
-  absl::StatusOr<std::unique_ptr<RankGroup>> Gather(int size,
-                                                    const std::stop_token& stop) override {
-    return ExceptionToStatus(
-        [&]() -> absl::StatusOr<std::unique_ptr<RankGroup>> {
-          std::vector<Joined> joined;
-          while (static_cast<int>(joined.size()) < size - 1) {
-            if (stop.stop_requested()) return NotWanted();
-            if (!HasNext()) {
-              std::this_thread::sleep_for(kPause);
-            } else if (absl::StatusOr<Joined> one = TakeNext(); one.ok()) {
-              joined.push_back(*std::move(one));
-            } else if (options_.on_refused) {
-              options_.on_refused(one.status());
-            }
-          }
-          ++epoch_;
-          for (std::size_t i = 0; i < joined.size(); ++i) {
-            Answer(joined[i], {{"rank", i + 1}, {"size", size}, {"epoch", epoch_}});
-          }
-          return std::make_unique<GlooGroup>(store_, options_.host, 0, size, epoch_);
-        },
-        Lost);
+  absl::StatusOr<Group> Gather(int size, const std::stop_token& stop) override {
+    MILLRACE_RETURN_IF_ERROR(ExceptionToStatus(
+        [&] { return AwaitAll(size - 1, stop); },
+        [](std::string_view text) { return absl::UnavailableError(CauseLine(text)); }));
+    GlooGroup::Options group{
+        .store = store_, .address = options_.host, .rank = 0, .epoch = ++epoch_};
+    group.names.push_back(OwnGreeting("").Name());
+    // The ones that may have left come last.
+    std::ranges::stable_partition(joined_, [this](const Joined& one) { return IsThere(one); });
+    const auto end = joined_.begin() + (size - 1);
+    for (auto one = joined_.begin(); one != end; ++one) group.names.push_back(one->name);
+    int rank = 0;
+    for (auto one = joined_.begin(); one != end; ++one) {
+      Answer(*one, {{"rank", ++rank}, {"epoch", epoch_}, {"names", group.names}});
+    }
+    joined_.erase(joined_.begin(), end);
+    return MakeGroup(group, stop);
   }
 
  private:
+  // A process that waits for its answer.
   struct Joined {
     std::int64_t arrival = 0;
     std::string nonce;
+    std::string name;
+    std::int64_t signs = 0;  // It counts them up.
+    nanoseconds last_sign{0};
   };
 
-  bool HasNext() { return store_->check({HelloOf(taken_ + 1)}); }
+  // Whether it has shown a sign since the last one came. Otherwise it may have left.
+  [[nodiscard]] bool IsThere(const Joined& joined) const { return joined.last_sign > newest_; }
 
-  absl::StatusOr<Joined> TakeNext() {
-    const std::int64_t arrival = ++taken_;
+  absl::Status AwaitAll(int wanted, const std::stop_token& stop) {
+    while (true) {
+      TakeGreetings(wanted);
+      DropLeft();
+      if (std::ranges::count_if(joined_, [this](const Joined& one) { return IsThere(one); }) >=
+          wanted)
+        return absl::OkStatus();
+      if (stop.stop_requested()) return NotWanted();
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+
+  void TakeGreetings(int wanted) {
+    const std::int64_t arrivals = store_->add(kArrivals, 0);
+    while (known_ < arrivals) unread_.insert(++known_);
+    for (auto arrival = unread_.begin(); arrival != unread_.end();) {
+      if (!store_->check({HelloOf(*arrival)})) {
+        ++arrival;
+        continue;
+      }
+      absl::StatusOr<Joined> one = Take(*arrival);
+      arrival = unread_.erase(arrival);
+      if (one.ok()) {
+        joined_.push_back(*std::move(one));
+        newest_ = joined_.back().last_sign;
+        const int missing = wanted - static_cast<int>(joined_.size());
+        if (options_.on_joined) options_.on_joined(joined_.back().name, std::max(missing, 0));
+      } else if (options_.on_refused) {
+        options_.on_refused(one.status());
+      }
+    }
+  }
+
+  absl::StatusOr<Joined> Take(std::int64_t arrival) {
     const absl::StatusOr<std::string> text = Unseal(
-        options_.secret, absl::StrCat("hello ", challenge_), Text(store_->get(HelloOf(arrival))));
+        options_.secret, HelloContext(challenge_, arrival), Text(store_->get(HelloOf(arrival))));
     if (!text.ok()) {
       store_->set(AnswerTo(arrival), Bytes("another secret"));
       return absl::Status(text.status().code(),
                           absl::StrCat("a process that asked to join: ", text.status().message()));
     }
-    const Json hello = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-    if (!hello.is_object()) return absl::InvalidArgumentError("a process sent no greeting");
-    Joined joined{.arrival = arrival, .nonce = hello.value("nonce", std::string())};
-    const absl::Status same = CheckSameProgram(hello);
+    MILLRACE_ASSIGN_OR_RETURN(const RankGreeting greeting, GreetingOf(*text));
+    Joined joined{.arrival = arrival,
+                  .nonce = greeting.nonce,
+                  .name = greeting.Name(),
+                  .last_sign = MonotonicClock().Now()};
+    const absl::Status same = CheckSameProgram(greeting);
     if (same.ok()) return joined;
     Answer(joined, {{"refused", std::string(same.message())}});
-    return absl::Status(same.code(), absl::StrCat(NameOf(hello), ": ", same.message()));
+    return absl::Status(same.code(), absl::StrCat(joined.name, ": ", same.message()));
+  }
+
+  void DropLeft() {
+    std::erase_if(joined_, [&](Joined& joined) {
+      const nanoseconds now = MonotonicClock().Now();
+      const std::int64_t signs = store_->add(SignsOf(joined.arrival), 0);
+      if (std::exchange(joined.signs, signs) != signs) joined.last_sign = now;
+      if (now - joined.last_sign < kLeftAfter) return false;
+      if (options_.on_refused) {
+        options_.on_refused(
+            absl::UnavailableError(absl::StrCat(joined.name, ": it has left again")));
+      }
+      return true;
+    });
   }
 
   void Answer(const Joined& joined, const Json& answer) {
+    const std::string text = answer.dump(-1, ' ', false, Json::error_handler_t::replace);
     store_->set(AnswerTo(joined.arrival),
-                Bytes(Seal(options_.secret, absl::StrCat("answer ", joined.nonce), answer.dump())));
+                Bytes(Seal(options_.secret, AnswerContext(joined.nonce, joined.arrival), text)));
   }
 
   const Options options_;
   const int port_;
   const std::string challenge_ = MakeNonce();
   Store store_;
-  std::int64_t taken_ = 0;  // Arrivals that were looked at.
+  std::int64_t known_ = 0;         // Arrivals.
+  std::set<std::int64_t> unread_;  // Arrivals whose greeting has not come.
+  std::vector<Joined> joined_;     // In the order of their greetings.
+  nanoseconds newest_{0};          // When the last of them came.
   std::int64_t epoch_ = 0;
 };
 
-absl::Status CheckSecret(const std::string& secret) {
-  if (secret.size() >= kMinSecretBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the secret of the ranks has ", secret.size(), " bytes; it needs ",
-                   kMinSecretBytes, " or more, for example those of: openssl rand -hex 32"));
+// A joining process's view of the leader's store.
+struct LeaderStore {
+  Store store;
+  std::string challenge;
+};
+
+absl::StatusOr<LeaderStore> FindLeader(const JoinOptions& options, const std::stop_token& stop) {
+  const std::string where = absl::StrCat(options.host, ":", options.port);
+  return Within<LeaderStore>(kConnectLimit + kPause, stop,
+                             absl::StrCat("what answers at ", where, " is no leader of Millrace"),
+                             [host = options.host, port = options.port] {
+                               c10d::TCPStoreOptions of_store;
+                               of_store.port = static_cast<std::uint16_t>(port);
+                               of_store.waitWorkers = false;
+                               of_store.timeout = kConnectLimit;
+                               LeaderStore leader{
+                                   .store = c10::make_intrusive<c10d::TCPStore>(host, of_store),
+                                   .challenge = {}};
+                               leader.challenge = Text(leader.store->get(kChallenge));
+                               return leader;
+                             });
 }
 
-// The leader's answer to an arrival. Waits for it.
+// The leader's answer to an arrival. Waits for it, and shows signs of life meanwhile. Throws.
 absl::StatusOr<Json> AwaitAnswer(const Store& store, std::int64_t arrival,
                                  const std::string& secret, const std::string& nonce,
                                  const std::stop_token& stop) {
   while (!store->check({AnswerTo(arrival)})) {
     if (stop.stop_requested()) return NotWanted();
+    store->add(SignsOf(arrival), 1);
     std::this_thread::sleep_for(kPause);
   }
   const absl::StatusOr<std::string> text =
-      Unseal(secret, absl::StrCat("answer ", nonce), Text(store->get(AnswerTo(arrival))));
+      Unseal(secret, AnswerContext(nonce, arrival), Text(store->get(AnswerTo(arrival))));
   if (!text.ok()) {
     return absl::PermissionDeniedError(
         "the leader has another secret: give both the same file, byte for byte");
   }
-  Json answer = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (answer.contains("refused")) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the leader refuses this process: ", answer["refused"].get<std::string>()));
-  }
-  return answer;
+  Json answer = Json::parse(*text);
+  if (!answer.contains("refused")) return answer;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the leader refuses this process: ", answer["refused"].get<std::string>()));
+}
+
+absl::StatusOr<GlooGroup::Options> Introduce(const LeaderStore& leader, const JoinOptions& options,
+                                             const std::stop_token& stop) {
+  const std::string nonce = MakeNonce();
+  const std::int64_t arrival = leader.store->add(kArrivals, 1);
+  const std::string hello =
+      Seal(options.secret, HelloContext(leader.challenge, arrival), TextOf(OwnGreeting(nonce)));
+  leader.store->set(HelloOf(arrival), Bytes(hello));
+  MILLRACE_ASSIGN_OR_RETURN(const Json answer,
+                            AwaitAnswer(leader.store, arrival, options.secret, nonce, stop));
+  return GlooGroup::Options{.store = leader.store,
+                            .address = {},
+                            .rank = answer.at("rank").get<int>(),
+                            .epoch = answer.at("epoch").get<std::int64_t>(),
+                            .names = answer.at("names").get<std::vector<std::string>>()};
 }
 
 }  // namespace
@@ -234,11 +275,12 @@ absl::StatusOr<Json> AwaitAnswer(const Store& store, std::int64_t arrival,
 absl::StatusOr<std::unique_ptr<RankLeader>> RankLeader::Listen(const Options& options) {
   MILLRACE_RETURN_IF_ERROR(CheckSecret(options.secret));
   MILLRACE_ASSIGN_OR_RETURN(BoundSocket socket, BindTo(options.host, options.port));
+  QuietC10d();
   return ExceptionToStatus(
       [&]() -> absl::StatusOr<std::unique_ptr<RankLeader>> {
         return std::make_unique<StoreLeader>(options, std::move(socket));
       },
-      Lost);
+      [](std::string_view text) { return absl::UnavailableError(CauseLine(text)); });
 }
 
 absl::StatusOr<std::unique_ptr<RankGroup>> JoinLeader(const JoinOptions& options,
@@ -246,25 +288,16 @@ absl::StatusOr<std::unique_ptr<RankGroup>> JoinLeader(const JoinOptions& options
   MILLRACE_RETURN_IF_ERROR(CheckSecret(options.secret));
   MILLRACE_ASSIGN_OR_RETURN(const std::string own_address,
                             OwnAddressTowards(options.host, options.port, kConnectLimit));
-  return ExceptionToStatus(
-      [&]() -> absl::StatusOr<std::unique_ptr<RankGroup>> {
-        c10d::TCPStoreOptions of_store;
-        of_store.port = static_cast<std::uint16_t>(options.port);
-        of_store.waitWorkers = false;
-        of_store.timeout = kConnectLimit;
-        const Store store = c10::make_intrusive<c10d::TCPStore>(options.host, of_store);
-        const std::string challenge = Text(store->get(kChallenge));
-        const std::string nonce = MakeNonce();
-        const std::int64_t arrival = store->add(kArrivals, 1);
-        store->set(HelloOf(arrival), Bytes(Seal(options.secret, absl::StrCat("hello ", challenge),
-                                                OwnHello(nonce).dump())));
-        MILLRACE_ASSIGN_OR_RETURN(const Json answer,
-                                  AwaitAnswer(store, arrival, options.secret, nonce, stop));
-        return std::make_unique<GlooGroup>(store, own_address, answer.at("rank").get<int>(),
-                                           answer.at("size").get<int>(),
-                                           answer.at("epoch").get<std::int64_t>());
-      },
-      Lost);
+  QuietC10d();
+  MILLRACE_ASSIGN_OR_RETURN(const LeaderStore leader, FindLeader(options, stop));
+  absl::StatusOr<GlooGroup::Options> group = ExceptionToStatus(
+      [&] { return Introduce(leader, options, stop); },
+      [](std::string_view /*text*/) {
+        return absl::UnavailableError("the leader has ended before the run began");
+      });
+  MILLRACE_RETURN_IF_ERROR(group.status());
+  group->address = own_address;
+  return MakeGroup(*group, stop);
 }
 
 }  // namespace millrace::pipeline

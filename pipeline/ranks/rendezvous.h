@@ -1,11 +1,11 @@
 // How the processes that learn one network find each other. Rank 0 listens, the others join it.
 //
 // PyTorch's key-value store carries the first words: who joins, with which program, and whether it
-// has the shared secret. Then c10d (Gloo) connects every two ranks. The store and these connections
-// are neither encrypted nor authenticated beyond the joining, so they need a private network.
+// has the shared secret. Then c10d (Gloo) connects every two ranks. The secret keeps strangers'
+// processes and mistakes away. It does not protect against an attacker in the network: store and
+// connections are neither encrypted nor authenticated, so they need a private network.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -27,7 +27,10 @@ class RankLeader {
     int port = 0;
     /// Only processes with the same secret may join. At least 16 bytes.
     std::string secret;
-    /// Called with the reason for each process that is refused. May be empty.
+    /// Called for each process that has joined, with its name and the number still missing. May be
+    /// empty.
+    std::function<void(const std::string& name, int missing)> on_joined = {};
+    /// Called with the reason for each process that is refused or has left again. May be empty.
     std::function<void(const absl::Status&)> on_refused = {};
   };
 
@@ -40,8 +43,8 @@ class RankLeader {
   [[nodiscard]] virtual int port() const = 0;
 
   /// Waits until `size` - 1 processes have joined. They get the ranks from 1 in the order in which
-  /// they came. Fails with CANCELLED once `stop` is requested, and with UNAVAILABLE if a process is
-  /// lost between.
+  /// they came. Fails with CANCELLED once `stop` is requested; the processes that have joined then
+  /// wait for the next call. Fails with UNAVAILABLE if a process is lost while they connect.
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<RankGroup>> Gather(
       int size, const std::stop_token& stop) = 0;
 };
@@ -53,9 +56,9 @@ struct JoinOptions {
   std::string secret;
 };
 
-/// Joins a leader, and waits for the other ranks. Fails with UNAVAILABLE if nothing listens there,
-/// PERMISSION_DENIED if the secrets differ, FAILED_PRECONDITION if the programs do, and CANCELLED
-/// once `stop` is requested.
+/// Joins a leader, and waits for the other ranks. Fails with UNAVAILABLE if no leader answers there
+/// or it ends, PERMISSION_DENIED if the secrets differ, FAILED_PRECONDITION if the programs do, and
+/// CANCELLED once `stop` is requested.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<RankGroup>> JoinLeader(const JoinOptions& options,
                                                                     const std::stop_token& stop);
 

@@ -38,10 +38,9 @@ Examples
 
 constexpr std::chrono::seconds kRetry{1};
 
-// One run: from the joining to the end of the leader's stream.
-absl::Status JoinOnce(const pipeline::JoinOptions& options, const std::stop_token& stop) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<pipeline::RankGroup> group,
-                            pipeline::JoinLeader(options, stop));
+// From the joining to the end of the leader's stream.
+absl::Status Follow(const std::unique_ptr<pipeline::RankGroup>& group,
+                    const std::stop_token& stop) {
   spdlog::info("joined as rank {} of {}", group->rank(), group->size());
   const std::stop_callback abort(
       stop, [&] { group->wires().Abort(absl::CancelledError("this process was asked to end")); });
@@ -49,7 +48,7 @@ absl::Status JoinOnce(const pipeline::JoinOptions& options, const std::stop_toke
   return task.flow ? pipeline::FollowFlow(*group, task) : pipeline::FollowReplay(*group, task);
 }
 
-// Another try would not change these.
+// Another try to join would not change these.
 bool IsFinal(const absl::Status& status) {
   return absl::IsInvalidArgument(status) || absl::IsPermissionDenied(status) ||
          absl::IsFailedPrecondition(status);
@@ -70,9 +69,10 @@ absl::Status Join(const JoinArguments& arguments, const std::stop_token& stop) {
       .host = leader.host, .port = leader.port, .secret = std::move(secret)};
   std::string waiting_for;
   while (!stop.stop_requested()) {
-    const absl::Status end = JoinOnce(options, stop);
+    const auto group = pipeline::JoinLeader(options, stop);
+    const absl::Status end = group.ok() ? Follow(*group, stop) : group.status();
     if (stop.stop_requested()) break;
-    if (arguments.once || IsFinal(end)) return end;
+    if (arguments.once || (!group.ok() && IsFinal(end))) return end;
     const std::string why = end.ok() ? "the run has ended" : std::string(end.message());
     if (why != waiting_for) spdlog::info("{}; waiting for a leader", why);
     waiting_for = why;

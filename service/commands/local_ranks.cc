@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -39,13 +40,19 @@ int Spawn(const HostAndPort& leader, int secret, pid_t& pid) {
   const std::string file = absl::StrCat("/proc/self/fd/", kSecretAt);
   std::vector<const char*> words = {"millrace",   "join",   address.c_str(), "--secret-file",
                                     file.c_str(), "--once", nullptr};
+  // Their news would mix with the leader's.
+  std::vector<std::string> variables = {"MILLRACE_LOG=warning"};
+  for (char** one = environ; *one != nullptr; ++one) variables.emplace_back(*one);
+  std::vector<char*> environment;
+  for (std::string& one : variables) environment.push_back(one.data());
+  environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, secret, kSecretAt);
   // posix_spawn() does not change the words.
   const int failed = ::posix_spawn(&pid, "/proc/self/exe", &actions, nullptr,
                                    const_cast<char* const*>(words.data()),  // NOLINT
-                                   environ);
+                                   environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   return failed;
 }
@@ -67,28 +74,48 @@ absl::StatusOr<std::unique_ptr<LocalRanks>> LocalRanks::Start(int count, const H
       return absl::ResourceExhaustedError(
           absl::StrCat("cannot start a process for a rank: ", std::strerror(failed)));
     }
-    process->waiter = std::jthread([one = process.get(), ended = ranks->failed_]() mutable {
-      while (::waitpid(one->pid, &one->status, 0) < 0 && errno == EINTR) continue;
-      if (one->status != 0) ended.request_stop();
-    });
+    process->waiter = std::jthread([&ranks = *ranks, pid = process->pid] { ranks.Await(pid); });
     ranks->processes_.push_back(std::move(process));
   }
   return ranks;
 }
 
-LocalRanks::~LocalRanks() {
-  // A process that has been waited for keeps its status; its number may belong to another one.
-  for (const auto& process : processes_) {
-    if (process->waiter.joinable()) ::kill(process->pid, SIGKILL);
+// The process keeps its number until its end is in the list, so that nobody else can have it.
+void LocalRanks::Await(pid_t pid) {
+  siginfo_t info{};
+  while (::waitid(P_PID, pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) continue;
+  {
+    const MutexLock lock(mu_);
+    End end{.pid = pid};
+    ::waitpid(pid, &end.status, 0);
+    ends_.push_back(end);
   }
+  ended_.request_stop();
+}
+
+LocalRanks::~LocalRanks() {
+  const MutexLock lock(mu_);
+  for (const auto& process : processes_) {
+    const bool has_ended =
+        std::ranges::any_of(ends_, [&](const End& end) { return end.pid == process->pid; });
+    if (!has_ended) ::kill(process->pid, SIGKILL);
+  }
+}
+
+absl::Status LocalRanks::FirstEnd() {
+  const MutexLock lock(mu_);
+  const End& first = ends_.front();
+  return absl::UnavailableError(absl::StrCat("the process ", first.pid, " of a rank ",
+                                             EndOf(first.status), " before it had joined"));
 }
 
 absl::Status LocalRanks::Wait() {
   for (const auto& process : processes_) process->waiter.join();
-  for (const auto& process : processes_) {
-    if (process->status == 0) continue;
+  const MutexLock lock(mu_);
+  for (const End& end : ends_) {
+    if (end.status == 0) continue;
     return absl::UnavailableError(
-        absl::StrCat("the process ", process->pid, " of a rank ", EndOf(process->status)));
+        absl::StrCat("the process ", end.pid, " of a rank ", EndOf(end.status)));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,9 @@
 #include "service/commands/rank_arguments.h"
 
+#include <arpa/inet.h>
+
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -34,6 +38,18 @@ Parts Split(absl::string_view text) {
   return {.host = text.substr(0, colon), .rest = text.substr(colon)};
 }
 
+// Of an address of IPv6 with a port but without brackets, inet_pton() accepts none: a port of five
+// digits is too long for a part of it.
+bool IsHost(const std::string& host) {
+  if (absl::StrContains(host, ":")) {
+    in6_addr parsed;
+    return ::inet_pton(AF_INET6, host.c_str(), &parsed) == 1;
+  }
+  const bool is_port = !host.empty() && std::ranges::all_of(host, absl::ascii_isdigit);
+  return !host.empty() && !is_port && !absl::StrContains(host, "/") &&
+         !absl::StrContains(host, " ");
+}
+
 }  // namespace
 
 absl::StatusOr<HostAndPort> ParseHostAndPort(std::string_view text, std::string_view option) {
@@ -45,8 +61,7 @@ absl::StatusOr<HostAndPort> ParseHostAndPort(std::string_view text, std::string_
   const bool is_number = absl::SimpleAtoi(port, &address.port);
   const bool is_port = is_number && address.port >= 0 && address.port <= kMaxPort;
   const bool good_rest = has_port ? is_port : parts.rest.empty();
-  const bool good_host = !address.host.empty() && !absl::StrContains(address.host, "/") &&
-                         !absl::StrContains(address.host, " ");
+  const bool good_host = IsHost(address.host);
   if (!has_port) address.port = kUsualRankPort;
   if (good_rest && good_host) return address;
   return absl::InvalidArgumentError(

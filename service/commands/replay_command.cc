@@ -1,5 +1,6 @@
 #include "service/commands/replay_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <iostream>
@@ -10,6 +11,7 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "pipeline/engine/run_history.h"
@@ -124,19 +126,23 @@ class OtherRanks {
     MILLRACE_ASSIGN_OR_RETURN(
         local_,
         LocalRanks::Start(size - 1, {.host = "127.0.0.1", .port = leader_->port()}, secret));
-    auto group = leader_->Gather(size, local_->failed());
-    return absl::IsCancelled(group.status()) ? local_->Wait() : std::move(group);
+    auto group = leader_->Gather(size, local_->ended());
+    return absl::IsCancelled(group.status()) ? local_->FirstEnd() : std::move(group);
   }
 
   absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> Await(int size) {
     MILLRACE_ASSIGN_OR_RETURN(HostAndPort address, ParseHostAndPort(arguments_.listen, "--listen"));
     MILLRACE_ASSIGN_OR_RETURN(const std::string secret, ReadRankSecret(arguments_.secret_file));
+    const auto on_joined = [](const std::string& name, int missing) {
+      std::cerr << absl::StrFormat("%s has joined, %d missing\n", name, missing);
+    };
     const auto on_refused = [](const absl::Status& why) {
-      std::cerr << "millrace replay: refused " << why.message() << "\n";
+      std::cerr << absl::StrFormat("not joined: %s\n", why.message());
     };
     MILLRACE_ASSIGN_OR_RETURN(leader_, pipeline::RankLeader::Listen({.host = address.host,
                                                                      .port = address.port,
                                                                      .secret = secret,
+                                                                     .on_joined = on_joined,
                                                                      .on_refused = on_refused}));
     address.port = leader_->port();
     std::cerr << absl::StrFormat(
@@ -152,10 +158,16 @@ class OtherRanks {
 
 absl::Status CheckRankArguments(const ReplayArguments& arguments) {
   if (arguments.listen.empty() != arguments.secret_file.empty()) {
-    return absl::InvalidArgumentError("--listen and --secret-file belong together");
+    return absl::InvalidArgumentError(
+        absl::StrCat("--listen and --secret-file belong together; ",
+                     arguments.listen.empty() ? "--listen" : "--secret-file", " is missing"));
   }
   if (!arguments.listen.empty() && arguments.options.rank_of_stage.empty()) {
     return absl::InvalidArgumentError("--listen needs --ranks, the rank of each stage");
+  }
+  const std::vector<int>& ranks = arguments.options.rank_of_stage;
+  if (!arguments.listen.empty() && std::ranges::count(ranks, 0) == std::ssize(ranks)) {
+    return absl::InvalidArgumentError("--listen: all stages are on rank 0, which is this process");
   }
   if (!arguments.options.rank_of_stage.empty() && arguments.drawings.any()) {
     return absl::InvalidArgumentError("--ranks has no drawing: leave out --svg and --trace");

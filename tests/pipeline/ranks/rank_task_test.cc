@@ -14,9 +14,11 @@ class TasksOfSchedules : public ::testing::TestWithParam<ScheduleCase> {};
 
 TEST_P(TasksOfSchedules, ComeBackAsTheyWere) {
   const int stages = GetParam().request.shape.stages;
-  RankTask task{.rank_of_stage = std::vector<int>(stages, 0),
-                .cuts = {2, 5, 7},
-                .optimizer = {.kind = OptimizerOptions::Kind::kAdamW,
+  RankTask task{.flow = FlowRankNetwork{.name = "refine", .channels = 3, .next_frame = true},
+                .phases = {},
+                .rank_of_stage = std::vector<int>(stages, 0),
+                .cuts = Cuts(stages - 1, 2),
+                .optimizer = {.kind = OptimizerOptions::Kind::kSgd,
                               .learning_rate = 0.1 + 0.2,
                               .momentum = 0.3,
                               .nesterov = true,
@@ -25,13 +27,12 @@ TEST_P(TasksOfSchedules, ComeBackAsTheyWere) {
                               .beta2 = 0.8,
                               .eps = 3e-9,
                               .clip_norm = 4,
-                              .clip_update = 0,
                               .pipemare_steps = 12,
-                              .spike_compensation = true,
                               .measures_cosine = true},
-                .stage_rates = {0.1, 1},
+                .stage_rates = std::vector<double>(stages, 0.1),
                 .seed = UINT64_MAX,
                 .threads_per_stage = 3,
+                .copy_every = 11,
                 .local_loss = "l1"};
   task.rank_of_stage.front() = stages > 1 ? 1 : 0;
   auto phases = MakePhases(GetParam().schedule, GetParam().request);
@@ -50,6 +51,12 @@ TEST_P(TasksOfSchedules, ComeBackAsTheyWere) {
   EXPECT_EQ(back->stage_rates, task.stage_rates);
   EXPECT_EQ(back->seed, task.seed);
   EXPECT_EQ(back->threads_per_stage, 3);
+  EXPECT_EQ(back->copy_every, 11);
+  ASSERT_TRUE(back->flow.has_value());
+  EXPECT_EQ(back->flow->name, "refine");
+  EXPECT_EQ(back->flow->channels, 3);
+  EXPECT_TRUE(back->flow->next_frame);
+  EXPECT_FALSE(back->flow->occlusion);
   EXPECT_EQ(back->local_loss, "l1");
 }
 
@@ -59,7 +66,8 @@ INSTANTIATE_TEST_SUITE_P(All, TasksOfSchedules, ::testing::ValuesIn(AllScheduleC
 RankTask TwoStages() {
   ScheduleRequest request{.shape = {.stages = 2}};
   request.costs.assign(2, kAssumedCost);
-  return {.phases = *MakePhases("partime", request), .rank_of_stage = {1, 0}, .cuts = {1}};
+  return {
+      .flow = {}, .phases = *MakePhases("partime", request), .rank_of_stage = {1, 0}, .cuts = {1}};
 }
 
 std::string Refusal(const std::string& text) {
@@ -75,7 +83,7 @@ TEST(RankTaskTest, WhatIsNoTaskIsRefused) {
   const std::string text = TextOf(task);
   for (std::size_t size = 0; size < text.size(); size += 17) Refusal(text.substr(0, size));
   task.phases.clear();
-  EXPECT_THAT(Refusal(TextOf(task)), HasSubstr("has no plan"));
+  EXPECT_THAT(Refusal(TextOf(task)), HasSubstr("it has no plan"));
 }
 
 TEST(RankTaskTest, PlansThatCannotRunAreRefused) {
@@ -88,6 +96,18 @@ TEST(RankTaskTest, PlansThatCannotRunAreRefused) {
   task = TwoStages();
   task.phases[0].plan.devices.pop_back();
   EXPECT_THAT(Refusal(TextOf(task)), HasSubstr("cannot run"));
+  task = TwoStages();
+  task.cuts = {1, 2};
+  EXPECT_THAT(Refusal(TextOf(task)), HasSubstr("its numbers do not fit its plans"));
+  task = TwoStages();
+  task.optimizer.learning_rate = -1;
+  EXPECT_THAT(Refusal(TextOf(task)), HasSubstr("cannot run"));
+  task = TwoStages();
+  task.phases.push_back(task.phases.front());
+  EXPECT_THAT(Refusal(TextOf(task)), HasSubstr("do not follow each other"));
+  task = TwoStages();
+  task.phases[0].plan.devices[0][0].kind = static_cast<OperationKind>(9);
+  EXPECT_THAT(Refusal(TextOf(task)), HasSubstr("a number is out of range"));
 }
 
 }  // namespace

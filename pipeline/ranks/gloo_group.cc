@@ -1,0 +1,176 @@
+#include "pipeline/ranks/gloo_group.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "absl/strings/str_cat.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kBetweenBeats{300};
+// For the last words at the end, and for those of others.
+constexpr milliseconds kLastWords{500};
+constexpr int kBeatTag = 1;
+
+}  // namespace
+
+// One message on a connection for beats.
+struct GlooGroup::Beat {
+  enum class Kind : std::int32_t { kAlive, kLeft, kFailed };
+  Kind kind = Kind::kAlive;
+  std::array<char, 508> words{};  // Why it has failed, ending with zeros.
+
+  [[nodiscard]] bool is_last() const { return kind != Kind::kAlive; }
+};
+
+GlooGroup::GlooGroup(Options options)
+    : options_(std::move(options)),
+      data_(Connect("data"),
+            [this](int rank, const std::string& why) { return CauseOr(Lost(rank, why)); }),
+      beats_(Connect("beats"),
+             [this](int rank, const std::string& why) { return Lost(rank, why); }),
+      wires_(*this) {
+  for (int rank = 0; rank < size(); ++rank) {
+    if (rank == options_.rank) continue;
+    auto peer = std::make_unique<Peer>();
+    peer->rank = rank;
+    peer->heard_ns = clock_.Now().count();
+    peers_.push_back(std::move(peer));
+  }
+  for (const auto& peer : peers_) {
+    peer->receiver = std::jthread([this, &peer] { ReceiveBeats(*peer); });
+    peer->sender = std::jthread([this, &peer] { SendBeats(*peer); });
+  }
+  watch_ = std::jthread([this] { Watch(); });
+}
+
+GlooGroup::~GlooGroup() {
+  {
+    const MutexLock lock(mu_);
+    is_closing_ = true;
+    changed_.notify_all();
+  }
+  data_.Abort(absl::CancelledError("the group is over"));
+  watch_.join();  // It ends the beats once the last words are sent, or after a while.
+}
+
+c10::intrusive_ptr<c10d::Backend> GlooGroup::Connect(const std::string& purpose) const {
+  auto options = c10d::ProcessGroupGloo::Options::create(options_.pair_limit);
+  options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(options_.address));
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(
+      c10::make_intrusive<c10d::PrefixStore>(
+          absl::StrCat("millrace/epoch/", options_.epoch, "/", purpose), options_.store),
+      options_.rank, static_cast<int>(options_.names.size()), options);
+}
+
+absl::Status GlooGroup::Lost(int rank, const std::string& why) const {
+  return absl::UnavailableError(
+      absl::StrCat("rank ", rank, " (", options_.names[rank], ") is lost: ", why));
+}
+
+void GlooGroup::Fail(const absl::Status& cause) {
+  {
+    const MutexLock lock(mu_);
+    if (is_closing_ || !failure_.ok()) return;
+    failure_ = cause;
+    changed_.notify_all();
+  }
+  data_.Abort(cause);
+}
+
+// A broken connection is often the consequence of another rank's failure, whose words come on
+// another connection.
+absl::Status GlooGroup::CauseOr(const absl::Status& status) {
+  const nanoseconds end = clock_.Now() + kLastWords;
+  const MutexLock lock(mu_);
+  while (failure_.ok() && !is_closing_ && clock_.Now() < end) changed_.wait_for(mu_, kBetweenBeats);
+  return failure_.ok() ? status : failure_;
+}
+
+// Waits for its time.
+GlooGroup::Beat GlooGroup::NextBeat() {
+  const MutexLock lock(mu_);
+  if (failure_.ok() && !is_closing_) changed_.wait_for(mu_, kBetweenBeats);
+  Beat beat;
+  if (!failure_.ok()) {
+    beat.kind = Beat::Kind::kFailed;
+    const std::string whose =
+        absl::IsUnavailable(failure_)
+            ? ""
+            : absl::StrCat("rank ", options_.rank, " (", options_.names[options_.rank], "): ");
+    const std::string words = absl::StrCat(whose, failure_.message());
+    std::copy_n(words.begin(), std::min(words.size(), beat.words.size() - 1), beat.words.begin());
+  } else if (is_closing_) {
+    beat.kind = Beat::Kind::kLeft;
+  }
+  return beat;
+}
+
+void GlooGroup::SendBeats(Peer& peer) {
+  for (bool last = false; !last;) {
+    const Beat beat = NextBeat();
+    const bool sent =
+        beats_.Send(peer.rank, kBeatTag, std::as_bytes(std::span(&beat, 1)))->Wait().ok();
+    last = !sent || beat.is_last();
+  }
+  peer.has_said_last = true;
+}
+
+void GlooGroup::ReceiveBeats(Peer& peer) {
+  while (true) {
+    Beat beat;
+    const absl::Status received =
+        beats_.Receive(peer.rank, kBeatTag, std::as_writable_bytes(std::span(&beat, 1)))->Wait();
+    if (!received.ok()) return Fail(received);
+    peer.heard_ns = clock_.Now().count();
+    if (beat.kind == Beat::Kind::kFailed) {
+      beat.words.back() = '\0';
+      return Fail(absl::UnavailableError(beat.words.data()));
+    }
+    if (beat.kind == Beat::Kind::kLeft) {
+      peer.has_left = true;
+      return;
+    }
+  }
+}
+
+absl::Status GlooGroup::Silence() const {
+  for (const auto& peer : peers_) {
+    const nanoseconds silent = clock_.Now() - nanoseconds(peer->heard_ns);
+    if (peer->has_left || silent < options_.lost_after) continue;
+    return Lost(peer->rank,
+                absl::StrCat("no sign of life for ", options_.lost_after.count() / 1000.0, " s"));
+  }
+  return absl::OkStatus();
+}
+
+bool GlooGroup::IsClosing() {
+  const MutexLock lock(mu_);
+  if (!is_closing_) changed_.wait_for(mu_, kBetweenBeats);
+  return is_closing_;
+}
+
+void GlooGroup::Watch() {
+  while (!IsClosing()) {
+    if (const absl::Status silence = Silence(); !silence.ok()) Fail(silence);
+  }
+  // The senders send their last words meanwhile.
+  const nanoseconds end = clock_.Now() + kLastWords;
+  const auto all_sent = [&] {
+    return std::ranges::all_of(peers_, [](const auto& peer) { return peer->has_said_last.load(); });
+  };
+  while (!all_sent() && clock_.Now() < end) std::this_thread::sleep_for(milliseconds(5));
+  beats_.Abort(absl::CancelledError("the group is over"));
+}
+
+}  // namespace millrace::pipeline
