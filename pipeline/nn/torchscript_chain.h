@@ -41,6 +41,7 @@ struct TorchScriptChain {
 /// The bytes of a file for DecodeTorchScriptChain(), at most kMaxTorchScriptBytes. Fails as
 /// LoadTorchScriptChain() if there is no such file.
 [[nodiscard]] absl::StatusOr<std::string> ReadTorchScript(const std::string& path);
+/// Four billion weights.
 inline constexpr std::uint64_t kMaxTorchScriptBytes = std::uint64_t{16} << 30;
 
 }  // namespace millrace::pipeline

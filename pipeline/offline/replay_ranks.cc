@@ -76,10 +76,10 @@ absl::Status Follow(RankGroup& group, ReplayTask task) {
 
 absl::Status SendReplay(RankGroup& group, const ReplayTask& task) {
   MILLRACE_RETURN_IF_ERROR(SendTask(group, task.learning));
-  for (const std::string& bytes : {task.network, EncodeTargets(task.targets)}) {
-    for (int rank = 1; rank < group.size(); ++rank) {
-      MILLRACE_RETURN_IF_ERROR(SendBytes(group.wires(), rank, kTaskTag, bytes));
-    }
+  const std::string targets = EncodeTargets(task.targets);
+  for (int rank = 1; rank < group.size(); ++rank) {
+    MILLRACE_RETURN_IF_ERROR(SendBytes(group.wires(), rank, kTaskTag, task.network));
+    MILLRACE_RETURN_IF_ERROR(SendBytes(group.wires(), rank, kTaskTag, targets));
   }
   return absl::OkStatus();
 }

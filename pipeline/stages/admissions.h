@@ -28,7 +28,7 @@ class AdmissionSender {
   /// not change afterwards.
   [[nodiscard]] absl::Status Send(std::int64_t sample, double rate_scale, const at::Tensor& input);
 
-  /// Sends a kPause or kEnd before sample `next`, and waits until all ranks have it.
+  /// Sends a kPause or kEnd before sample `next`, and waits until all messages are sent.
   [[nodiscard]] absl::Status Stop(MessageKind kind, std::int64_t next);
 
  private:

@@ -108,8 +108,10 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
   return run;
 }
 
-// Workers may wait for other ranks.
-NetworkRun::~NetworkRun() { network_.AbortTransfers(absl::CancelledError("the run is over")); }
+// Workers may wait for other ranks, and those for this one.
+NetworkRun::~NetworkRun() {
+  if (!ended_well_) network_.AbortTransfers(absl::CancelledError("the run was given up"));
+}
 
 absl::StatusOr<std::int64_t> NetworkRun::Admit(absl::FunctionRef<at::Tensor()> input) {
   return FailureToStatus([&] {
@@ -180,6 +182,7 @@ absl::Status NetworkRun::Drain() {
     absl::Status ended = network_.Announce(kEnd, engine_->next_sample());
     ended.Update(engine_->Drain());
     if (ended.ok()) ended = network_.GatherState(kEnd);
+    ended_well_ = ended.ok();
     return ended;
   });
 }

@@ -143,7 +143,10 @@ class NetworkRun {
   OptimizerOptions optimizer_ ABSL_GUARDED_BY(optimizer_mu_);  // As last requested.
   bool is_optimizer_due_ ABSL_GUARDED_BY(optimizer_mu_) = false;
 
-  bool is_ended_ = false;  // For the admitting thread.
+  // For the admitting thread.
+  bool is_ended_ = false;
+  bool ended_well_ = false;
+
   StagedNetwork network_;
   std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use the network.
 };

@@ -40,7 +40,7 @@ class OutgoingMessage {
   /// Begins to send, without waiting.
   OutgoingMessage(const MessageRoute& route, TensorMessage message);
 
-  /// Waits until the other rank has received it. Fails as WireTransfer::Wait(), and as Encode().
+  /// Waits until the tensors may be changed. Fails as WireTransfer::Wait(), and as Encode().
   [[nodiscard]] absl::Status Wait();
 
  private:

@@ -11,7 +11,7 @@
 
 namespace millrace::pipeline {
 
-/// Sends `bytes`, and waits until they have arrived. Uses `tag` and the next one. Fails as
+/// Sends `bytes`, and waits until they may be changed. Uses `tag` and the next one. Fails as
 /// WireTransfer::Wait().
 [[nodiscard]] absl::Status SendBytes(Wires& wires, int rank, int tag, std::string_view bytes);
 

@@ -64,9 +64,14 @@ void Pause(const std::stop_token& stop) {
 
 absl::Status Join(const JoinArguments& arguments, const std::stop_token& stop) {
   MILLRACE_ASSIGN_OR_RETURN(const HostAndPort leader, ParseHostAndPort(arguments.leader, "LEADER"));
-  MILLRACE_ASSIGN_OR_RETURN(std::string secret, ReadRankSecret(arguments.secret_file));
+  MILLRACE_ASSIGN_OR_RETURN(std::string secret,
+                            ReadRankSecret(arguments.secret_file, "--secret-file"));
   const pipeline::JoinOptions options{
       .host = leader.host, .port = leader.port, .secret = std::move(secret)};
+  if (leader.port == 0) {
+    return absl::InvalidArgumentError(
+        "LEADER: port 0 is no port; write the one that the leader has");
+  }
   std::string waiting_for;
   while (!stop.stop_requested()) {
     const auto group = pipeline::JoinLeader(options, stop);

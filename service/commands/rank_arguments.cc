@@ -74,9 +74,11 @@ std::string ToString(const HostAndPort& address) {
   return absl::StrCat(is_v6 ? "[" : "", address.host, is_v6 ? "]" : "", ":", address.port);
 }
 
-absl::StatusOr<std::string> ReadRankSecret(const std::string& path) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadPrivateFile(path, "--secret-file"));
-  return std::string(absl::StripAsciiWhitespace(text));
+absl::StatusOr<std::string> ReadRankSecret(const std::string& path, std::string_view option) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadPrivateFile(path, option));
+  const absl::string_view secret = absl::StripAsciiWhitespace(text);
+  if (!secret.empty()) return std::string(secret);
+  return absl::InvalidArgumentError(absl::StrCat(std::string(option), ": ", path, " is empty"));
 }
 
 }  // namespace millrace::service

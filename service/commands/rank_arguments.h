@@ -24,7 +24,9 @@ struct HostAndPort {
 /// "10.0.0.1:29500", "[fd00::1]:29500".
 [[nodiscard]] std::string ToString(const HostAndPort& address);
 
-/// The secret in the file, without white space at both ends. Fails as ReadPrivateFile().
-[[nodiscard]] absl::StatusOr<std::string> ReadRankSecret(const std::string& path);
+/// The secret in the file that `option` names, without white space at both ends. Fails as
+/// ReadPrivateFile(), and with INVALID_ARGUMENT if the file is empty.
+[[nodiscard]] absl::StatusOr<std::string> ReadRankSecret(const std::string& path,
+                                                         std::string_view option);
 
 }  // namespace millrace::service

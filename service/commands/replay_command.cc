@@ -132,7 +132,8 @@ class OtherRanks {
 
   absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> Await(int size) {
     MILLRACE_ASSIGN_OR_RETURN(HostAndPort address, ParseHostAndPort(arguments_.listen, "--listen"));
-    MILLRACE_ASSIGN_OR_RETURN(const std::string secret, ReadRankSecret(arguments_.secret_file));
+    MILLRACE_ASSIGN_OR_RETURN(const std::string secret,
+                              ReadRankSecret(arguments_.secret_file, "--secret-file"));
     const auto on_joined = [](const std::string& name, int missing) {
       std::cerr << absl::StrFormat("%s has joined, %d missing\n", name, missing);
     };

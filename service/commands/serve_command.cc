@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "service/commands/evaluate/reference_comparison.h"
 #include "service/commands/machine.h"
 #include "service/commands/machine_check.h"
+#include "service/commands/rank_door.h"
 #include "service/config/config_file.h"
 #include "service/config/warm_start.h"
 #include "service/console/progress.h"
@@ -96,10 +98,24 @@ void MeasureInTurn(CameraStream::Options& options) {
   };
 }
 
-absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig& config,
+/// Other hosts may run stages of the network.
+void LeadRanks(RankDoor& ranks, CameraStream::Options& options) {
+  options.make_learner = [&ranks, make = std::move(options.make_learner)](
+                             const StreamConfig& config, pipeline::OnPrediction call,
+                             pipeline::LearnerHooks hooks) mutable {
+    hooks.join_ranks = [&ranks, stream = config.name](int size, const std::stop_token& stop) {
+      return ranks.Gather(stream, size, stop);
+    };
+    return make(config, std::move(call), hooks);
+  };
+}
+
+absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(RankDoor& ranks,
+                                                              const StreamConfig& config,
                                                               StreamObservers observers,
                                                               const std::stop_token& stop) {
   CameraStream::Options options = RealStream(config);
+  LeadRanks(ranks, options);
   MeasureInTurn(options);
   options.observe = std::move(observers.observe);
   options.on_source_state = std::move(observers.on_source_state);
@@ -160,6 +176,8 @@ absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) 
   const Machine machine = ThisMachine();
   if (file.problems.empty()) MILLRACE_RETURN_IF_ERROR(PortsInUse(file, machine));
   MILLRACE_RETURN_IF_ERROR(CheckMachine(file, machine));
+  RankDoor ranks;
+  MILLRACE_RETURN_IF_ERROR(ranks.Open(file.config.ranks));
   Serve serve({.config = std::move(file.config),
                .frames = arguments.frames,
                .summary_json = arguments.summary_json,
@@ -169,7 +187,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) 
                .terminal = isatty(STDOUT_FILENO) != 0,
                .columns = [] { return TerminalColumns(kProgressColumns); },
                .load = [path = arguments.config] { return LoadConfigAgain(path); },
-               .start_stream = StartRealStream,
+               .start_stream = std::bind_front(StartRealStream, std::ref(ranks)),
                .memory_need = MemoryNeedOf});
   signals.HandTo(&serve);
   const absl::Cleanup no_server = [&signals] { signals.HandTo(nullptr); };

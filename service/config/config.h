@@ -120,6 +120,17 @@ struct Listen {
   }
 };
 
+/// Where this server leads processes on other hosts that run stages of its networks
+/// (docs/many-hosts.md).
+struct RanksConfig {
+  /// HOST:PORT of this host, as the others reach it. Empty: it leads no other processes.
+  std::string listen = {};
+  /// The file with the secret that all ranks share.
+  std::string secret_file = {};
+
+  bool operator==(const RanksConfig&) const = default;
+};
+
 struct Config {
   std::vector<StreamConfig> streams;
   /// The values of a stream that does not set its own.
@@ -127,6 +138,7 @@ struct Config {
   ClientSources client_sources;
   Budget budget;
   Listen listen;
+  RanksConfig ranks;
 };
 
 /// Parses YAML, `version: 1`. `name` stands for the file in messages. Any error (syntax, unknown

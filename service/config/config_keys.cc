@@ -64,6 +64,10 @@ void ReadStreams(const Value& at, const Json& /*value*/, const Target& target) {
     StreamConfig stream = config.defaults;
     stream.of_file = true;
     ReadStream(entry, stream);
+    if (!stream.learner.rank_of_stage.empty() && config.ranks.listen.empty()) {
+      entry.WrongAt("schedule", "stages_on",
+                    "needs the section `ranks` in this file, with `listen` and `secret_file`");
+    }
     const std::optional<Value> name = entry.Find("name");
     if (name && !stream.name.empty() && !names.insert(stream.name).second) {
       name->Wrong(
@@ -99,6 +103,17 @@ constexpr ConfigKey kBudgetKeys[] = {
      "This machine's memory, in GB (10^9 bytes). The server estimates a stream's memory before it "
      "makes the stream. Left out: the memory of the machine or container, less a tenth, at least "
      "half a GB. From 0.01 to 1000000."},
+};
+
+constexpr ConfigKey kRanksKeys[] = {
+    {"listen", TextType{}, Member([](auto& t) -> auto& { return t.config->ranks.listen; }),
+     "HOST:PORT of this host, as the others reach it. Only this address listens. Port 0 takes a "
+     "free port.",
+     ForTasks::kAll, kRequired},
+    {"secret_file", PathType{},
+     Member([](auto& t) -> auto& { return t.config->ranks.secret_file; }),
+     "The file with the secret that all hosts share: openssl rand -hex 32.", ForTasks::kAll,
+     kRequired},
 };
 
 // These sections of the file are the defaults of those of its streams.
@@ -191,6 +206,12 @@ constexpr ConfigKey kFileKeys[] = {
      "at the frame rates, and of the memory. The server refuses a client's stream that does not "
      "fit. Left out: all cores that this process may use and the time of each GPU. In this case "
      "the streams of this file may exceed the limits, and the log says so."},
+    {"ranks",
+     SectionType{[]() -> ConfigKeys { return kRanksKeys; }},
+     {},
+     "Other hosts that run stages of a network, by schedule.stages_on (docs/many-hosts.md). On "
+     "each "
+     "of them, run millrace join. Left out: this process runs all stages."},
     {"streams",
      SectionsType{{0, kMaxStreams}, StreamKeys},
      {nullptr, ReadStreams},

@@ -117,6 +117,13 @@ constexpr ConfigKey kScheduleKeys[] = {
      "A factor on model.learning_rate for each stage. Left out: 1. Not with auto, which chooses "
      "the "
      "stages."},
+    {"stages_on", WholesType{{0, kMaxStages}, {0, kMaxStages - 1}},
+     Member([](auto& t) -> auto& { return t.stream->learner.rank_of_stage; }),
+     "The host of each stage, as a rank: 0 is this process, 1 the first one that joins (section "
+     "ranks), and so on. They fall to 0 for the last stage. Left out: all stages are here. Not "
+     "with "
+     "auto or local.",
+     ForTasks::kFlow},
     {"threads_per_stage", WholeType{1, 256},
      Member([](auto& t) -> auto& { return t.stream->learner.threads_per_stage; }),
      "Threads inside one operation of a stage."},
@@ -189,6 +196,28 @@ void CheckStageRates(const ConfigValue& stream, const pipeline::LearnerOptions& 
   }
 }
 
+// What CheckRanks() and CheckFlowOptions() check again, for learners without a file.
+void CheckStagesOn(const ConfigValue& stream, const pipeline::LearnerOptions& learner) {
+  const std::vector<int>& ranks = learner.rank_of_stage;
+  if (ranks.empty()) return;
+  const auto wrong = [&](std::string_view why) { stream.WrongAt("schedule", "stages_on", why); };
+  if (learner.schedule == "auto" || learner.schedule == "local") {
+    return wrong(absl::StrCat("cannot be given with the kind ", learner.schedule,
+                              ": set another kind, such as one_f_one_b_star, and stages"));
+  }
+  CheckEntries(stream, "stages_on",
+               {.entries = static_cast<int>(ranks.size()), .needed = learner.stages}, learner);
+  const bool falls = std::ranges::adjacent_find(ranks, [](int a, int b) {
+                       return a - b != 0 && a - b != 1;
+                     }) == ranks.end();
+  if (ranks.back() != 0 || !falls) {
+    return wrong("must fall to 0 for the last stage, by one or not at all, as [1, 1, 0]");
+  }
+  if (std::ranges::any_of(learner.devices, [](const std::string& d) { return d != "cpu"; })) {
+    wrong("is for stages on the CPU: leave out `devices`");
+  }
+}
+
 // Every stage needs a thread, and the threads are numbered without a gap.
 void CheckPlacement(const ConfigValue& stream, const pipeline::LearnerOptions& learner) {
   const std::vector<int>& placement = learner.request.device_of;
@@ -214,6 +243,7 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
   CheckCuts(stream, learner);
   CheckPlacement(stream, learner);
   CheckStageRates(stream, learner);
+  CheckStagesOn(stream, learner);
   CheckKeysOfKinds(stream, learner);
   const int samples = learner.request.samples;
   if (learner.schedule == "pipedream_2bw" && samples > 0 && samples < learner.stages) {

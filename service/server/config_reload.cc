@@ -29,7 +29,9 @@ bool Has(const StreamConfigs& streams, const std::string& name) {
 
 std::vector<std::string> KeysThatTakeARestart(const Config& before, const Config& after) {
   std::vector<std::string> keys = ChangedKeys(before, after);
-  std::erase_if(keys, [](const std::string& key) { return !absl::StartsWith(key, "listen"); });
+  std::erase_if(keys, [](const std::string& key) {
+    return !absl::StartsWith(key, "listen") && !absl::StartsWith(key, "ranks");
+  });
   return keys;
 }
 
@@ -138,6 +140,7 @@ absl::StatusOr<ReloadOutcome> ConfigReload::Read() {
   Log(outcome);
   // The listening addresses stay unchanged, so the next reload compares with them again.
   next->listen = config_.listen;
+  next->ranks = config_.ranks;
   next->streams = std::move(config_.streams);
   config_ = *std::move(next);
   return outcome;

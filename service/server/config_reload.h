@@ -3,7 +3,7 @@
 //   new, removed, changed streams   added, deleted, changed, as by a client's calls
 //   rules for clients' streams      from the next call on
 //   budget                          for the next stream
-//   listen                          named in the log: needs a restart
+//   listen, ranks                   named in the log: needs a restart
 //
 // A stream whose entry in the file is unchanged is left alone, even if clients have changed it
 // meanwhile. If the entry has changed, its changed sections (`source`, `model`, ...) are applied,

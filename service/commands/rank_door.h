@@ -1,0 +1,42 @@
+// The server's door for processes on other hosts that run stages of its networks.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "pipeline/wires/rank_group.h"
+#include "service/config/config.h"
+
+namespace millrace::pipeline {
+class RankLeader;
+}  // namespace millrace::pipeline
+
+namespace millrace::service {
+
+/// Thread-safe.
+class RankDoor {
+ public:
+  RankDoor();
+  ~RankDoor();
+
+  /// Listens as configured. Without `config.listen` does nothing. Fails as RankLeader::Listen(),
+  /// naming the key. Call it once, before Gather().
+  [[nodiscard]] absl::Status Open(const RanksConfig& config) ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Waits for the other ranks of a stream's network, and logs who is missing. One stream at a
+  /// time. Fails with FAILED_PRECONDITION without Open(), and as RankLeader::Gather().
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> Gather(
+      const std::string& stream, int size, const std::stop_token& stop) ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  Mutex mu_;
+  std::string address_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<pipeline::RankLeader> leader_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace millrace::service
