@@ -68,7 +68,6 @@ class TorchScriptLayer final : public Layer {
   mutable torch::jit::Method forward_;
 };
 
-
 absl::Status Unusable(const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(path, " cannot be used: ", why));
 }

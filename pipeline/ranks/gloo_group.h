@@ -1,9 +1,9 @@
 // A group of ranks over Gloo, which notices when a rank is lost.
 //
 // Between every two ranks there are two connections: one for data, and one for beats. A beat says
-// that the rank is alive, has ended well, or has failed and why. So a rank is lost if its
-// connection closes without a last word, or if no beat arrives for a while; and the data of a slow
-// network cannot delay a beat.
+// that the rank is alive, has ended well, or has failed and why. A rank is lost if its connection
+// closes without a last word, or if no beat arrives for a while. The data of a slow network cannot
+// delay a beat.
 #pragma once
 
 #include <atomic>

@@ -56,9 +56,11 @@ struct JoinOptions {
   std::string secret;
 };
 
-/// Joins a leader, and waits for the other ranks. Fails with UNAVAILABLE if no leader answers there
-/// or it ends, PERMISSION_DENIED if the secrets differ, FAILED_PRECONDITION if the programs do, and
-/// CANCELLED once `stop` is requested.
+/// Joins a leader, and waits for the other ranks. Fails with
+///   UNAVAILABLE          if no leader answers there, or it ends
+///   PERMISSION_DENIED    if the secrets differ
+///   FAILED_PRECONDITION  if the programs differ
+///   CANCELLED            once `stop` is requested
 [[nodiscard]] absl::StatusOr<std::unique_ptr<RankGroup>> JoinLeader(const JoinOptions& options,
                                                                     const std::stop_token& stop);
 

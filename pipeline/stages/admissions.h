@@ -46,8 +46,8 @@ class AdmissionReceiver {
   /// REQUIRES: `ranks` outlives it.
   explicit AdmissionReceiver(const RankWires& ranks);
 
-  /// Waits for the next sample, whose input is the only tensor if a stage of this rank reads it; or
-  /// for a pause, or the end. Fails as IncomingMessage::Wait().
+  /// Waits for the next sample, a pause, or the end. A sample has its input as the only tensor if a
+  /// stage of this rank reads it. Fails as IncomingMessage::Wait().
   [[nodiscard]] absl::StatusOr<TensorMessage> Next();
 
  private:

@@ -80,7 +80,7 @@ absl::StatusOr<std::unique_ptr<LocalRanks>> LocalRanks::Start(int count, const H
   return ranks;
 }
 
-// The process keeps its number until its end is in the list, so that nobody else can have it.
+// The process keeps its number until its end is in the list, so that no other process can have it.
 void LocalRanks::Await(pid_t pid) {
   siginfo_t info{};
   while (::waitid(P_PID, pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) continue;

@@ -38,8 +38,8 @@ Parts Split(absl::string_view text) {
   return {.host = text.substr(0, colon), .rest = text.substr(colon)};
 }
 
-// Of an address of IPv6 with a port but without brackets, inet_pton() accepts none: a port of five
-// digits is too long for a part of it.
+// An address of IPv6 with a port needs brackets. Without them, inet_pton() refuses it: the port's
+// five digits are too long for a part of an address.
 bool IsHost(const std::string& host) {
   if (absl::StrContains(host, ":")) {
     in6_addr parsed;

@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
          "c:5:1: unknown key 'key'; it belongs in 'listen.tls'"},
         {"MergeKey", File("<<: {version: 1}"),
          "c:3:1: unknown key '<<'; known here: version, listen, model, schedule, "
-         "optimizer, learning, scores, checkpoints, client_sources, budget, streams"}}),
+         "optimizer, learning, scores, checkpoints, client_sources, budget, ranks, streams"}}),
     [](const auto& tested) { return tested.param.title; });
 
 INSTANTIATE_TEST_SUITE_P(
