@@ -58,7 +58,9 @@ class FlowLearner final : public Learner {
     MILLRACE_ASSIGN_OR_RETURN(learner->inference_, FlowInference::Open(placed, task));
     if (hooks.stop.stop_requested()) return not_wanted();
     MILLRACE_RETURN_IF_ERROR(learner->Join(flow.network));
-    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow.network)));
+    const absl::Status started = learner->Start(std::move(flow.network));
+    if (!started.ok() && learner->group_ != nullptr) learner->group_->wires().Abort(started);
+    MILLRACE_RETURN_IF_ERROR(started);
     return learner;
   }
 
@@ -177,6 +179,9 @@ class FlowLearner final : public Learner {
     }
     for (const Phase& phase : network.phases) {
       MILLRACE_RETURN_IF_ERROR(CheckRanks(phase.plan, options_.rank_of_stage));
+    }
+    if (!hooks_.join_ranks) {
+      return absl::FailedPreconditionError("this program leads no stages on other hosts");
     }
     MILLRACE_ASSIGN_OR_RETURN(group_,
                               hooks_.join_ranks(options_.rank_of_stage.front() + 1, hooks_.stop));

@@ -98,6 +98,11 @@ class Replaying {
     return summary;
   }
 
+  // The other ranks hear why.
+  void GiveUp(const absl::Status& cause) const {
+    if (group_) group_->wires().Abort(cause);
+  }
+
   absl::Status Write() const {
     NamedTensors results = {{"outputs", at::cat(outputs_)},
                             {"samples", at::arange(samples_.count(), at::kLong)},
@@ -184,7 +189,9 @@ absl::StatusOr<ReplaySummary> Replay(const ReplayOptions& options) {
         MILLRACE_RETURN_IF_ERROR(replaying.Try());
         MILLRACE_ASSIGN_OR_RETURN(const Phases phases, replaying.Plans());
         MILLRACE_RETURN_IF_ERROR(replaying.Join(phases));
-        MILLRACE_ASSIGN_OR_RETURN(const ReplaySummary summary, replaying.Run(phases));
+        const absl::StatusOr<ReplaySummary> summary = replaying.Run(phases);
+        if (!summary.ok()) replaying.GiveUp(summary.status());
+        MILLRACE_RETURN_IF_ERROR(summary.status());
         MILLRACE_RETURN_IF_ERROR(replaying.Write());
         return summary;
       },

@@ -78,11 +78,12 @@ absl::Status GlooGroup::Lost(int rank, const std::string& why) const {
       absl::StrCat("rank ", rank, " (", options_.names[rank], ") is lost: ", why));
 }
 
-void GlooGroup::Fail(const absl::Status& cause) {
+void GlooGroup::Fail(const absl::Status& cause, bool own) {
   {
     const MutexLock lock(mu_);
     if (is_closing_ || !failure_.ok()) return;
     failure_ = cause;
+    is_own_failure_ = own;
     changed_.notify_all();
   }
   data_.Abort(cause);
@@ -104,10 +105,9 @@ GlooGroup::Beat GlooGroup::NextBeat() {
   Beat beat;
   if (!failure_.ok()) {
     beat.kind = Beat::Kind::kFailed;
-    const std::string whose =
-        absl::IsUnavailable(failure_)
-            ? ""
-            : absl::StrCat("rank ", options_.rank, " (", options_.names[options_.rank], "): ");
+    const std::string whose = is_own_failure_ ? absl::StrCat("rank ", options_.rank, " (",
+                                                             options_.names[options_.rank], "): ")
+                                              : "";
     const std::string words = absl::StrCat(whose, failure_.message());
     std::copy_n(words.begin(), std::min(words.size(), beat.words.size() - 1), beat.words.begin());
   } else if (is_closing_) {
@@ -131,11 +131,11 @@ void GlooGroup::ReceiveBeats(Peer& peer) {
     Beat beat;
     const absl::Status received =
         beats_.Receive(peer.rank, kBeatTag, std::as_writable_bytes(std::span(&beat, 1)))->Wait();
-    if (!received.ok()) return Fail(received);
+    if (!received.ok()) return Fail(received, /*own=*/false);
     peer.heard_ns = clock_.Now().count();
     if (beat.kind == Beat::Kind::kFailed) {
       beat.words.back() = '\0';
-      return Fail(absl::UnavailableError(beat.words.data()));
+      return Fail(absl::UnavailableError(beat.words.data()), /*own=*/false);
     }
     if (beat.kind == Beat::Kind::kLeft) {
       peer.has_left = true;
@@ -162,7 +162,7 @@ bool GlooGroup::IsClosing() {
 
 void GlooGroup::Watch() {
   while (!IsClosing()) {
-    if (const absl::Status silence = Silence(); !silence.ok()) Fail(silence);
+    if (const absl::Status silence = Silence(); !silence.ok()) Fail(silence, /*own=*/false);
   }
   // The senders send their last words meanwhile.
   const nanoseconds end = clock_.Now() + kLastWords;

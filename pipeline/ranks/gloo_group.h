@@ -76,7 +76,7 @@ class GlooGroup final : public RankGroup {
     std::unique_ptr<WireTransfer> Receive(int rank, int tag, std::span<std::byte> bytes) override {
       return group_.data_.Receive(rank, tag, bytes);
     }
-    void Abort(const absl::Status& cause) override { group_.Fail(cause); }
+    void Abort(const absl::Status& cause) override { group_.Fail(cause, /*own=*/true); }
 
    private:
     GlooGroup& group_;
@@ -84,7 +84,8 @@ class GlooGroup final : public RankGroup {
 
   [[nodiscard]] c10::intrusive_ptr<c10d::Backend> Connect(const std::string& purpose) const;
   [[nodiscard]] absl::Status Lost(int rank, const std::string& why) const;
-  void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
+  // `own`: this rank is the cause.
+  void Fail(const absl::Status& cause, bool own) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] absl::Status CauseOr(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] Beat NextBeat() ABSL_LOCKS_EXCLUDED(mu_);
   void SendBeats(Peer& peer) ABSL_LOCKS_EXCLUDED(mu_);
@@ -105,6 +106,7 @@ class GlooGroup final : public RankGroup {
   CondVar changed_;
   bool is_closing_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);  // The first one.
+  bool is_own_failure_ ABSL_GUARDED_BY(mu_) = false;
 
   std::vector<std::unique_ptr<Peer>> peers_;
   std::jthread watch_;

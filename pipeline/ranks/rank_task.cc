@@ -127,7 +127,6 @@ Json JsonOf(const T& value) {
   }
 }
 
-// Throws if the JSON has another form.
 // The greatest number of an enumeration.
 template <typename T>
 int MaxOf() {
@@ -151,6 +150,7 @@ int MaxOf() {
   [[maybe_unused]] const auto& [n1, n2, n3, n4, n5] = FlowRankNetwork();
 }
 
+// Throws if the JSON has another form.
 template <typename T>
 void Read(const Json& json, T& value) {
   if constexpr (kIsOptional<T>) {

@@ -38,6 +38,7 @@ constexpr milliseconds kGroupLimit = std::chrono::seconds(15);
 constexpr milliseconds kPause{20};
 // A process that waits shows a sign after each pause. Without one for so long, it has left.
 constexpr milliseconds kLeftAfter = std::chrono::seconds(5);
+constexpr std::int64_t kMaxUnread = 1000;
 constexpr std::size_t kMinSecretBytes = 16;
 
 // The store's keys.
@@ -96,21 +97,15 @@ class StoreLeader final : public RankLeader {
   [[nodiscard]] int port() const override { return port_; }
 
   absl::StatusOr<Group> Gather(int size, const std::stop_token& stop) override {
-    MILLRACE_RETURN_IF_ERROR(ExceptionToStatus(
-        [&] { return AwaitAll(size - 1, stop); },
-        [](std::string_view text) { return absl::UnavailableError(CauseLine(text)); }));
-    GlooGroup::Options group{
-        .store = store_, .address = options_.host, .rank = 0, .epoch = ++epoch_};
-    group.names.push_back(OwnGreeting("").Name());
-    // The ones that may have left come last.
-    std::ranges::stable_partition(joined_, [this](const Joined& one) { return IsThere(one); });
-    const auto end = joined_.begin() + (size - 1);
-    for (auto one = joined_.begin(); one != end; ++one) group.names.push_back(one->name);
-    int rank = 0;
-    for (auto one = joined_.begin(); one != end; ++one) {
-      Answer(*one, {{"rank", ++rank}, {"epoch", epoch_}, {"names", group.names}});
-    }
-    joined_.erase(joined_.begin(), end);
+    GlooGroup::Options group{.store = store_, .address = options_.host, .rank = 0};
+    const absl::Status chosen = ExceptionToStatus(
+        [&]() -> absl::Status {
+          MILLRACE_RETURN_IF_ERROR(AwaitAll(size - 1, stop));
+          Choose(size - 1, group);
+          return absl::OkStatus();
+        },
+        [](std::string_view text) { return absl::UnavailableError(CauseLine(text)); });
+    MILLRACE_RETURN_IF_ERROR(chosen);
     return MakeGroup(group, stop);
   }
 
@@ -127,7 +122,25 @@ class StoreLeader final : public RankLeader {
   // Whether it has shown a sign since the last one came. Otherwise it may have left.
   [[nodiscard]] bool IsThere(const Joined& joined) const { return joined.last_sign > newest_; }
 
+  // The ranks of the group get their answers.
+  void Choose(int others, GlooGroup::Options& group) {
+    group.epoch = ++epoch_;
+    group.names.push_back(OwnGreeting("").Name());
+    // The ones that may have left come last.
+    std::ranges::stable_partition(joined_, [this](const Joined& one) { return IsThere(one); });
+    const auto end = joined_.begin() + others;
+    for (auto one = joined_.begin(); one != end; ++one) group.names.push_back(one->name);
+    int rank = 0;
+    for (auto one = joined_.begin(); one != end; ++one) {
+      Answer(*one, {{"rank", ++rank}, {"epoch", epoch_}, {"names", group.names}});
+    }
+    joined_.erase(joined_.begin(), end);
+  }
+
   absl::Status AwaitAll(int wanted, const std::stop_token& stop) {
+    // A process may have left since the last call.
+    DropLeft();
+    newest_ = MonotonicClock().Now();
     while (true) {
       TakeGreetings(wanted);
       DropLeft();
@@ -141,7 +154,10 @@ class StoreLeader final : public RankLeader {
 
   void TakeGreetings(int wanted) {
     const std::int64_t arrivals = store_->add(kArrivals, 0);
+    // A stranger who reaches the port can count arrivals.
+    known_ = std::max(known_, arrivals - kMaxUnread);
     while (known_ < arrivals) unread_.insert(++known_);
+    while (std::ssize(unread_) > kMaxUnread) unread_.erase(unread_.begin());
     for (auto arrival = unread_.begin(); arrival != unread_.end();) {
       if (!store_->check({HelloOf(*arrival)})) {
         ++arrival;
@@ -164,11 +180,14 @@ class StoreLeader final : public RankLeader {
     const absl::StatusOr<std::string> text = Unseal(
         options_.secret, HelloContext(challenge_, arrival), Text(store_->get(HelloOf(arrival))));
     if (!text.ok()) {
-      store_->set(AnswerTo(arrival), Bytes("another secret"));
+      store_->set(AnswerTo(arrival), Bytes(""));  // Without a seal: another secret.
       return absl::Status(text.status().code(),
                           absl::StrCat("a process that asked to join: ", text.status().message()));
     }
-    MILLRACE_ASSIGN_OR_RETURN(const RankGreeting greeting, GreetingOf(*text));
+    const absl::StatusOr<RankGreeting> read = GreetingOf(*text);
+    if (!read.ok()) store_->set(AnswerTo(arrival), Bytes(""));
+    MILLRACE_RETURN_IF_ERROR(read.status());
+    const RankGreeting& greeting = *read;
     Joined joined{.arrival = arrival,
                   .nonce = greeting.nonce,
                   .name = greeting.Name(),
@@ -246,7 +265,8 @@ absl::StatusOr<Json> AwaitAnswer(const Store& store, std::int64_t arrival,
       Unseal(secret, AnswerContext(nonce, arrival), Text(store->get(AnswerTo(arrival))));
   if (!text.ok()) {
     return absl::PermissionDeniedError(
-        "the leader has another secret: give both the same file, byte for byte");
+        "the leader has another secret, or another version of Millrace: give both the same file, "
+        "byte for byte");
   }
   Json answer = Json::parse(*text);
   if (!answer.contains("refused")) return answer;
@@ -254,20 +274,27 @@ absl::StatusOr<Json> AwaitAnswer(const Store& store, std::int64_t arrival,
       absl::StrCat("the leader refuses this process: ", answer["refused"].get<std::string>()));
 }
 
-absl::StatusOr<GlooGroup::Options> Introduce(const LeaderStore& leader, const JoinOptions& options,
-                                             const std::stop_token& stop) {
+// What the leader has answered.
+struct Answered {
+  absl::Status status = absl::OkStatus();
+  GlooGroup::Options group = {};
+};
+
+// Throws if the leader ends.
+Answered Introduce(const LeaderStore& leader, const std::string& secret,
+                   const std::stop_token& stop) {
   const std::string nonce = MakeNonce();
   const std::int64_t arrival = leader.store->add(kArrivals, 1);
   const std::string hello =
-      Seal(options.secret, HelloContext(leader.challenge, arrival), TextOf(OwnGreeting(nonce)));
+      Seal(secret, HelloContext(leader.challenge, arrival), TextOf(OwnGreeting(nonce)));
   leader.store->set(HelloOf(arrival), Bytes(hello));
-  MILLRACE_ASSIGN_OR_RETURN(const Json answer,
-                            AwaitAnswer(leader.store, arrival, options.secret, nonce, stop));
-  return GlooGroup::Options{.store = leader.store,
-                            .address = {},
-                            .rank = answer.at("rank").get<int>(),
-                            .epoch = answer.at("epoch").get<std::int64_t>(),
-                            .names = answer.at("names").get<std::vector<std::string>>()};
+  const absl::StatusOr<Json> answer = AwaitAnswer(leader.store, arrival, secret, nonce, stop);
+  if (!answer.ok()) return {.status = answer.status()};
+  return {.group = {.store = leader.store,
+                    .address = {},
+                    .rank = answer->at("rank").get<int>(),
+                    .epoch = answer->at("epoch").get<std::int64_t>(),
+                    .names = answer->at("names").get<std::vector<std::string>>()}};
 }
 
 }  // namespace
@@ -290,14 +317,16 @@ absl::StatusOr<std::unique_ptr<RankGroup>> JoinLeader(const JoinOptions& options
                             OwnAddressTowards(options.host, options.port, kConnectLimit));
   QuietC10d();
   MILLRACE_ASSIGN_OR_RETURN(const LeaderStore leader, FindLeader(options, stop));
-  absl::StatusOr<GlooGroup::Options> group = ExceptionToStatus(
-      [&] { return Introduce(leader, options, stop); },
-      [](std::string_view /*text*/) {
-        return absl::UnavailableError("the leader has ended before the run began");
-      });
-  MILLRACE_RETURN_IF_ERROR(group.status());
-  group->address = own_address;
-  return MakeGroup(*group, stop);
+  // The leader may wait for others for days.
+  constexpr milliseconds kNever = std::chrono::hours(24 * 365);
+  MILLRACE_ASSIGN_OR_RETURN(
+      Answered answered, Within<Answered>(kNever, stop, "the leader has ended before the run began",
+                                          [leader, secret = options.secret, stop] {
+                                            return Introduce(leader, secret, stop);
+                                          }));
+  MILLRACE_RETURN_IF_ERROR(answered.status);
+  answered.group.address = own_address;
+  return MakeGroup(answered.group, stop);
 }
 
 }  // namespace millrace::pipeline

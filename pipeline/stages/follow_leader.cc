@@ -13,9 +13,7 @@ at::Tensor InputOf(const TensorMessage& admitted) {
   return admitted.tensors.empty() ? at::Tensor() : admitted.tensors[0];
 }
 
-}  // namespace
-
-absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks) {
+absl::Status Follow(NetworkRun& run, const RankWires& ranks) {
   AdmissionReceiver admissions(ranks);
   while (true) {
     // Ends a phase before the next sample, as the leader does: that sample comes only afterwards.
@@ -36,6 +34,14 @@ absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks) {
         MILLRACE_RETURN_IF_ERROR(run.Admit([&] { return InputOf(next); }).status());
     }
   }
+}
+
+}  // namespace
+
+absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks) {
+  absl::Status end = Follow(run, ranks);
+  if (!end.ok()) run.network().AbortTransfers(end);
+  return end;
 }
 
 }  // namespace millrace::pipeline

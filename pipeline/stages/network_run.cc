@@ -46,6 +46,12 @@ absl::Status GoThrough(const FirstInput& first, bool all_have_losses, CheckOutpu
   return absl::OkStatus();
 }
 
+const absl::Status& StatusOf(const absl::Status& status) { return status; }
+template <typename T>
+const absl::Status& StatusOf(const absl::StatusOr<T>& result) {
+  return result.status();
+}
+
 // Names the worker's thread, for ps, top and gdb. Threads that LibTorch starts from it inherit the
 // name.
 void PrepareWorker(int device, int threads) {
@@ -113,8 +119,16 @@ NetworkRun::~NetworkRun() {
   if (!ended_well_) network_.AbortTransfers(absl::CancelledError("the run was given up"));
 }
 
+// After a failure, other ranks must not wait for this one, nor this one for them.
+template <typename Call>
+auto NetworkRun::AbortUnlessOk(const Call& call) {
+  auto result = FailureToStatus(call);
+  if (!result.ok()) network_.AbortTransfers(StatusOf(result));
+  return result;
+}
+
 absl::StatusOr<std::int64_t> NetworkRun::Admit(absl::FunctionRef<at::Tensor()> input) {
-  return FailureToStatus([&] {
+  return AbortUnlessOk([&] {
     return engine_->Admit([&](std::int64_t number) { network_.Admit(number, input()); });
   });
 }
@@ -143,7 +157,7 @@ absl::Status NetworkRun::AwaitRoom() {
       if (on_optimizer_) on_optimizer_();
     }));
   }
-  return FailureToStatus([&] { return engine_->AwaitRoom(); });
+  return AbortUnlessOk([&] { return engine_->AwaitRoom(); });
 }
 
 std::optional<OptimizerOptions> NetworkRun::TakeOptimizerDue() {
@@ -154,7 +168,7 @@ std::optional<OptimizerOptions> NetworkRun::TakeOptimizerDue() {
 
 absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
   constexpr MessageKind kPause = MessageKind::kPause;
-  return FailureToStatus([&]() -> absl::Status {
+  return AbortUnlessOk([&]() -> absl::Status {
     MILLRACE_RETURN_IF_ERROR(network_.Announce(kPause, engine_->next_sample()));
     absl::Status exchanged;
     absl::Status paused = engine_->Pause([&](const Phase& phase) {
@@ -178,7 +192,7 @@ absl::Status NetworkRun::Switch(Plan plan, const Cuts& cuts) {
 absl::Status NetworkRun::Drain() {
   constexpr MessageKind kEnd = MessageKind::kEnd;
   if (std::exchange(is_ended_, true)) return engine_->Drain();
-  return FailureToStatus([&] {
+  return AbortUnlessOk([&] {
     absl::Status ended = network_.Announce(kEnd, engine_->next_sample());
     ended.Update(engine_->Drain());
     if (ended.ok()) ended = network_.GatherState(kEnd);

@@ -132,6 +132,8 @@ class NetworkRun {
         optimizer_(network.optimizer),
         network_(std::move(network)) {}
 
+  template <typename Call>
+  auto AbortUnlessOk(const Call& call);
   void SwitchTo(const Phase& phase, const Cuts& cuts);
   [[nodiscard]] std::optional<OptimizerOptions> TakeOptimizerDue()
       ABSL_LOCKS_EXCLUDED(optimizer_mu_);

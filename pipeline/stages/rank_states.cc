@@ -30,10 +30,12 @@ struct StatesOfRank {
   /// Of a copy.
   std::int64_t first_sample = 0;
   std::int64_t last_sample = 0;
+  /// NetworkStore::gradients_not_finite() of the rank.
+  std::int64_t not_finite = 0;
 };
 
-constexpr const char* kNumbers[] = {"kind", "first stage", "last stage", "first sample",
-                                    "last sample"};
+constexpr const char* kNumbers[] = {"kind",         "first stage", "last stage",
+                                    "first sample", "last sample", "gradients not finite"};
 
 int FirstLayer(const NetworkStore& store, const StatesOfRank& of) {
   return store.stage(of.first_stage).first();
@@ -56,8 +58,12 @@ std::string Encode(const NetworkStore& store, const StatesOfRank& of) {
     std::ranges::move(store.Save(stage), std::back_inserter(layers));
   }
   SafeTensors content = TensorsOf(layers, FirstLayer(store, of), EndLayer(store, of));
-  const std::int64_t numbers[] = {static_cast<std::int64_t>(of.kind), of.first_stage, of.last_stage,
-                                  of.first_sample, of.last_sample};
+  const std::int64_t numbers[] = {static_cast<std::int64_t>(of.kind),
+                                  of.first_stage,
+                                  of.last_stage,
+                                  of.first_sample,
+                                  of.last_sample,
+                                  store.gradients_not_finite()};
   for (std::size_t i = 0; i < std::size(numbers); ++i) {
     content.metadata[kNumbers[i]] = absl::StrCat(numbers[i]);
   }
@@ -77,7 +83,8 @@ absl::StatusOr<StatesOfRank> Decode(const std::string& bytes, NetworkStore& stor
                         .first_stage = static_cast<int>(numbers[1]),
                         .last_stage = static_cast<int>(numbers[2]),
                         .first_sample = numbers[3],
-                        .last_sample = numbers[4]};
+                        .last_sample = numbers[4],
+                        .not_finite = numbers[5]};
   if (of.first_stage < 1 || of.last_stage > store.stage_count()) {
     return absl::DataLossError("the state of another rank is of stages that do not exist");
   }
@@ -100,7 +107,10 @@ auto Caught(const Call& call) {
 }  // namespace
 
 RankStates::RankStates(const RankWires& ranks, NetworkStore& store, OnCopy on_copy)
-    : ranks_(ranks), store_(store), on_copy_(std::move(on_copy)) {
+    : ranks_(ranks),
+      store_(store),
+      on_copy_(std::move(on_copy)),
+      not_finite_(ranks.rank_of_stage.front() + 1, 0) {
   for (int rank = 1; rank <= ranks_.rank_of_stage.front(); ++rank) {
     receivers_.emplace_back([this, rank] { Receive(rank); });
   }
@@ -112,6 +122,7 @@ void RankStates::Receive(int rank) {
   while (received.ok() && !last) {
     received = Caught([&] { return ReceiveOne(rank, last); });
   }
+  if (!received.ok()) ranks_.wires.Abort(received);
   const MutexLock lock(mu_);
   failure_.Update(received);
   changed_.notify_all();
@@ -121,6 +132,7 @@ absl::Status RankStates::ReceiveOne(int rank, bool& last) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string bytes,
                             ReceiveBytes(ranks_.wires, rank, kToLeader, kMaxBytes));
   MILLRACE_ASSIGN_OR_RETURN(const StatesOfRank of, Decode(bytes, store_));
+  store_.gradients_not_finite() += of.not_finite - std::exchange(not_finite_[rank], of.not_finite);
   if (of.kind == StatesOfRank::Kind::kCopy) {
     if (on_copy_) {
       on_copy_({.kind = OperationKind::kUpdate,

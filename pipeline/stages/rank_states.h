@@ -63,7 +63,9 @@ class RankStates {
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   int settled_ ABSL_GUARDED_BY(mu_) = 0;  // Ranks, since the last AwaitSettled().
 
-  std::vector<std::jthread> receivers_;  // By rank.
+  // By rank; each is for its receiver. What the rank has counted so far.
+  std::vector<std::int64_t> not_finite_;
+  std::vector<std::jthread> receivers_;
 };
 
 /// A follower's side. Thread-safe.

@@ -38,14 +38,19 @@ Examples
 
 constexpr std::chrono::seconds kRetry{1};
 
-// From the joining to the end of the leader's stream.
-absl::Status Follow(const std::unique_ptr<pipeline::RankGroup>& group,
-                    const std::stop_token& stop) {
+absl::Status FollowTask(pipeline::RankGroup& group) {
+  MILLRACE_ASSIGN_OR_RETURN(const pipeline::RankTask task, pipeline::ReceiveTask(group));
+  return task.flow ? pipeline::FollowFlow(group, task) : pipeline::FollowReplay(group, task);
+}
+
+// Until the end of the leader's stream. The others hear why it fails.
+absl::Status Follow(const std::unique_ptr<pipeline::RankGroup> group, const std::stop_token& stop) {
   spdlog::info("joined as rank {} of {}", group->rank(), group->size());
   const std::stop_callback abort(
       stop, [&] { group->wires().Abort(absl::CancelledError("this process was asked to end")); });
-  MILLRACE_ASSIGN_OR_RETURN(const pipeline::RankTask task, pipeline::ReceiveTask(*group));
-  return task.flow ? pipeline::FollowFlow(*group, task) : pipeline::FollowReplay(*group, task);
+  absl::Status end = FollowTask(*group);
+  if (!end.ok()) group->wires().Abort(end);
+  return end;
 }
 
 // Another try to join would not change these.
@@ -74,10 +79,11 @@ absl::Status Join(const JoinArguments& arguments, const std::stop_token& stop) {
   }
   std::string waiting_for;
   while (!stop.stop_requested()) {
-    const auto group = pipeline::JoinLeader(options, stop);
-    const absl::Status end = group.ok() ? Follow(*group, stop) : group.status();
+    auto group = pipeline::JoinLeader(options, stop);
+    const bool has_joined = group.ok();
+    const absl::Status end = has_joined ? Follow(*std::move(group), stop) : group.status();
     if (stop.stop_requested()) break;
-    if (arguments.once || (!group.ok() && IsFinal(end))) return end;
+    if (arguments.once || (!has_joined && IsFinal(end))) return end;
     const std::string why = end.ok() ? "the run has ended" : std::string(end.message());
     if (why != waiting_for) spdlog::info("{}; waiting for a leader", why);
     waiting_for = why;

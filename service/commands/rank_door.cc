@@ -1,5 +1,6 @@
 #include "service/commands/rank_door.h"
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,25 +37,40 @@ absl::Status RankDoor::Open(const RanksConfig& config) {
     return absl::Status(leader.status().code(), absl::StrCat("ranks: ", leader.status().message()));
   }
   address.port = (*leader)->port();
-  const MutexLock lock(mu_);
   address_ = ToString(address);
   leader_ = *std::move(leader);
+  return absl::OkStatus();
+}
+
+absl::Status RankDoor::TakeTurn(const std::stop_token& stop) {
+  if (leader_ == nullptr) {
+    return absl::FailedPreconditionError(
+        "schedule.stages_on needs other hosts, and this server leads none: add the section `ranks` "
+        "to its configuration");
+  }
+  const MutexLock lock(mu_);
+  while (is_gathering_) {
+    if (stop.stop_requested()) return absl::CancelledError("the stream is not wanted");
+    turn_.wait_for(mu_, std::chrono::milliseconds(100));
+  }
+  is_gathering_ = true;
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> RankDoor::Gather(const std::string& stream,
                                                                       int size,
                                                                       const std::stop_token& stop) {
-  const MutexLock lock(mu_);
-  if (leader_ == nullptr) {
-    return absl::FailedPreconditionError(
-        "schedule.stages_on needs other hosts, and this server leads none: add the section `ranks` "
-        "to its configuration");
+  MILLRACE_RETURN_IF_ERROR(TakeTurn(stop));
+  {
+    const LogAbout about(stream);
+    spdlog::info("stream '{}': waiting for {}; on each run: millrace join {} --secret-file FILE",
+                 stream, Plural(size - 1, "other host"), address_);
   }
-  const LogAbout about(stream);
-  spdlog::info("stream '{}': waiting for {}; on each run: millrace join {} --secret-file FILE",
-               stream, Plural(size - 1, "other host"), address_);
-  return leader_->Gather(size, stop);
+  auto group = leader_->Gather(size, stop);
+  const MutexLock lock(mu_);
+  is_gathering_ = false;
+  turn_.notify_all();
+  return group;
 }
 
 }  // namespace millrace::service

@@ -26,7 +26,7 @@ class RankDoor {
 
   /// Listens as configured. Without `config.listen` does nothing. Fails as RankLeader::Listen(),
   /// naming the key. Call it once, before Gather().
-  [[nodiscard]] absl::Status Open(const RanksConfig& config) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] absl::Status Open(const RanksConfig& config);
 
   /// Waits for the other ranks of a stream's network, and logs who is missing. One stream at a
   /// time. Fails with FAILED_PRECONDITION without Open(), and as RankLeader::Gather().
@@ -34,9 +34,15 @@ class RankDoor {
       const std::string& stream, int size, const std::stop_token& stop) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  [[nodiscard]] absl::Status TakeTurn(const std::stop_token& stop) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Constant after Open(). The leader is for the stream that gathers.
+  std::string address_;
+  std::unique_ptr<pipeline::RankLeader> leader_;
+
   Mutex mu_;
-  std::string address_ ABSL_GUARDED_BY(mu_);
-  std::unique_ptr<pipeline::RankLeader> leader_ ABSL_GUARDED_BY(mu_);
+  CondVar turn_;
+  bool is_gathering_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace millrace::service

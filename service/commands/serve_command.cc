@@ -6,6 +6,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "CLI/App.hpp"
@@ -86,27 +87,22 @@ void WarnOfColdStart(const StreamConfig& config) {
 
 /// A learner's construction measures the costs of its operations. Only one learner is measured at a
 /// time, because concurrent measurements would disturb each other. A network that never answers
-/// keeps no other stream waiting for good.
-void MeasureInTurn(CameraStream::Options& options) {
+/// keeps no other stream waiting for good. After the measurement, other hosts may join to run
+/// stages of the network; other learners are measured meanwhile.
+void MakeInTurn(RankDoor& ranks, CameraStream::Options& options) {
   static Turns measuring({.on_overtaken = WarnOfLongStart});
-  options.make_learner = [make = std::move(options.make_learner)](
+  options.make_learner = [&ranks, make = std::move(options.make_learner)](
                              const StreamConfig& config, pipeline::OnPrediction call,
                              const pipeline::LearnerHooks& hooks) mutable
       -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
-    MILLRACE_ASSIGN_OR_RETURN(const Turns::Turn turn, measuring.Take(config.name, hooks.stop));
-    return make(config, std::move(call), hooks);
-  };
-}
-
-/// Other hosts may run stages of the network.
-void LeadRanks(RankDoor& ranks, CameraStream::Options& options) {
-  options.make_learner = [&ranks, make = std::move(options.make_learner)](
-                             const StreamConfig& config, pipeline::OnPrediction call,
-                             pipeline::LearnerHooks hooks) mutable {
-    hooks.join_ranks = [&ranks, stream = config.name](int size, const std::stop_token& stop) {
-      return ranks.Gather(stream, size, stop);
+    MILLRACE_ASSIGN_OR_RETURN(Turns::Turn taken, measuring.Take(config.name, hooks.stop));
+    std::optional<Turns::Turn> turn(std::move(taken));
+    pipeline::LearnerHooks with_ranks = hooks;
+    with_ranks.join_ranks = [&](int size, const std::stop_token& stop) {
+      turn.reset();
+      return ranks.Gather(config.name, size, stop);
     };
-    return make(config, std::move(call), hooks);
+    return make(config, std::move(call), with_ranks);
   };
 }
 
@@ -115,8 +111,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(RankDoor& ranks,
                                                               StreamObservers observers,
                                                               const std::stop_token& stop) {
   CameraStream::Options options = RealStream(config);
-  LeadRanks(ranks, options);
-  MeasureInTurn(options);
+  MakeInTurn(ranks, options);
   options.observe = std::move(observers.observe);
   options.on_source_state = std::move(observers.on_source_state);
   options.on_learner_state = std::move(observers.on_learner_state);
