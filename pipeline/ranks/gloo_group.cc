@@ -149,7 +149,8 @@ absl::Status GlooGroup::Silence() const {
     const nanoseconds silent = clock_.Now() - nanoseconds(peer->heard_ns);
     if (peer->has_left || silent < options_.lost_after) continue;
     return Lost(peer->rank,
-                absl::StrCat("no sign of life for ", options_.lost_after.count() / 1000.0, " s"));
+                absl::StrCat("no sign of life for ",
+                             static_cast<double>(options_.lost_after.count()) / 1000, " s"));
   }
   return absl::OkStatus();
 }

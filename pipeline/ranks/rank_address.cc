@@ -8,8 +8,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,7 +32,7 @@ absl::StatusOr<Addresses> Resolve(const std::string& host, int port, int flags) 
       absl::StrCat("there is no host ", host, ": ", ::gai_strerror(failed)));
 }
 
-std::string Reason(int error) { return std::strerror(error); }
+std::string Reason(int error) { return std::generic_category().message(error); }
 
 bool IsAnyAddress(const sockaddr& address) {
   if (address.sa_family == AF_INET) {

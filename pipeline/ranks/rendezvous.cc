@@ -144,9 +144,9 @@ class StoreLeader final : public RankLeader {
     while (true) {
       TakeGreetings(wanted);
       DropLeft();
-      if (std::ranges::count_if(joined_, [this](const Joined& one) { return IsThere(one); }) >=
-          wanted)
-        return absl::OkStatus();
+      const auto there =
+          std::ranges::count_if(joined_, [this](const Joined& one) { return IsThere(one); });
+      if (there >= wanted) return absl::OkStatus();
       if (stop.stop_requested()) return NotWanted();
       std::this_thread::sleep_for(kPause);
     }
@@ -318,9 +318,9 @@ absl::StatusOr<std::unique_ptr<RankGroup>> JoinLeader(const JoinOptions& options
   QuietC10d();
   MILLRACE_ASSIGN_OR_RETURN(const LeaderStore leader, FindLeader(options, stop));
   // The leader may wait for others for days.
-  constexpr milliseconds kNever = std::chrono::hours(24 * 365);
+  constexpr milliseconds kAYear = std::chrono::hours(24 * 365);
   MILLRACE_ASSIGN_OR_RETURN(
-      Answered answered, Within<Answered>(kNever, stop, "the leader has ended before the run began",
+      Answered answered, Within<Answered>(kAYear, stop, "the leader has ended before the run began",
                                           [leader, secret = options.secret, stop] {
                                             return Introduce(leader, secret, stop);
                                           }));

@@ -45,7 +45,8 @@ template <typename T>
   }).detach();
   const auto end = std::chrono::steady_clock::now() + limit;
   const MutexLock lock(shared->mu);
-  while (!shared->result) {
+  while (true) {
+    if (shared->result) return *std::move(shared->result);
     if (stop.stop_requested()) return absl::CancelledError("the ranks are no longer wanted");
     if (std::chrono::steady_clock::now() >= end) {
       return absl::UnavailableError(
@@ -53,7 +54,6 @@ template <typename T>
     }
     shared->done.wait_for(shared->mu, std::chrono::milliseconds(50));
   }
-  return *std::move(shared->result);
 }
 
 }  // namespace millrace::pipeline

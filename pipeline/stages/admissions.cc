@@ -55,11 +55,11 @@ absl::Status AdmissionSender::Stop(MessageKind kind, std::int64_t next) {
 }
 
 AdmissionReceiver::AdmissionReceiver(const RankWires& ranks)
-    : route_(RouteTo(0, ranks)), next_(std::in_place, route_) {}
+    : route_(RouteTo(0, ranks)), next_(std::make_unique<IncomingMessage>(route_)) {}
 
 absl::StatusOr<TensorMessage> AdmissionReceiver::Next() {
   MILLRACE_ASSIGN_OR_RETURN(TensorMessage message, next_->Wait());
-  if (message.kind != MessageKind::kEnd) next_.emplace(route_);
+  if (message.kind != MessageKind::kEnd) next_ = std::make_unique<IncomingMessage>(route_);
   return message;
 }
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -52,7 +52,7 @@ class AdmissionReceiver {
 
  private:
   const MessageRoute route_;
-  std::optional<IncomingMessage> next_;
+  std::unique_ptr<IncomingMessage> next_;
 };
 
 }  // namespace millrace::pipeline

@@ -170,7 +170,8 @@ absl::Status FollowerState::Send(const std::string& bytes) const {
   return SendBytes(ranks_.wires, 0, kToLeader, bytes);
 }
 
-absl::Status FollowerState::SendCopy(const Step& update) const {
+absl::Status FollowerState::SendCopyIfDue(const Step& update) const {
+  if (ranks_.copy_every == 0 || !IsCopied(update, ranks_.copy_every)) return absl::OkStatus();
   return Send(Encode(store_, {.kind = StatesOfRank::Kind::kCopy,
                               .first_stage = update.stage,
                               .last_stage = update.stage,

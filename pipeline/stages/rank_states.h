@@ -74,8 +74,9 @@ class FollowerState {
   /// The arguments outlive it.
   FollowerState(const RankWires& ranks, NetworkStore& store) : ranks_(ranks), store_(store) {}
 
-  /// Sends a copy of the update's stage. On the stage's thread, after its update.
-  [[nodiscard]] absl::Status SendCopy(const Step& update) const;
+  /// Sends a copy of the update's stage every RankWires::copy_every samples. On the stage's thread,
+  /// after its update.
+  [[nodiscard]] absl::Status SendCopyIfDue(const Step& update) const;
   /// Sends the state of all its stages. `last`: at the end of the stream. REQUIRES: no operation
   /// runs.
   [[nodiscard]] absl::Status SendSettled(bool last) const;

@@ -70,7 +70,8 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
     runners_.emplace_back();
     ports_.emplace_back();
     if (!running.IsOwn(stage)) {
-      ports_.back() = std::make_unique<StagePort>(stage, ranks_.value(), *running_plan_);
+      MILLRACE_CHECK(ranks_.has_value());
+      ports_.back() = std::make_unique<StagePort>(stage, *ranks_, *running_plan_);
       continue;
     }
     const StageFigures figures = WalkStage(running_plan_->plan, stage);
@@ -194,9 +195,7 @@ bool StagedNetwork::Update(StageRunner& runner, const Step& step) {
   in_stream.first += running_plan_->first_sample;
   in_stream.last += running_plan_->first_sample;
   if (on_update_) on_update_(in_stream);
-  if (follows_ != nullptr && ranks_->copy_every > 0 && IsCopied(in_stream, ranks_->copy_every)) {
-    ThrowUnlessOk(follows_->SendCopy(in_stream));
-  }
+  if (follows_ != nullptr) ThrowUnlessOk(follows_->SendCopyIfDue(in_stream));
   return worked;
 }
 

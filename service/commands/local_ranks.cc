@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,7 +31,7 @@ absl::StatusOr<Descriptor> FileOf(const std::string& secret) {
       ::write(file.value(), secret.data(), secret.size()) == static_cast<ssize_t>(secret.size());
   if (written) return file;
   return absl::ResourceExhaustedError(
-      absl::StrCat("cannot hand the ranks their secret: ", std::strerror(errno)));
+      absl::StrCat("cannot hand the ranks their secret: ", std::generic_category().message(errno)));
 }
 
 // The same program. Returns 0, or the error.
@@ -71,8 +71,8 @@ absl::StatusOr<std::unique_ptr<LocalRanks>> LocalRanks::Start(int count, const H
   for (int i = 0; i < count; ++i) {
     auto process = std::make_unique<Process>();
     if (const int failed = Spawn(leader, file.value(), process->pid); failed != 0) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("cannot start a process for a rank: ", std::strerror(failed)));
+      return absl::ResourceExhaustedError(absl::StrCat("cannot start a process for a rank: ",
+                                                       std::generic_category().message(failed)));
     }
     process->waiter = std::jthread([&ranks = *ranks, pid = process->pid] { ranks.Await(pid); });
     ranks->processes_.push_back(std::move(process));

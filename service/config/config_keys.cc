@@ -108,13 +108,20 @@ constexpr ConfigKey kBudgetKeys[] = {
 constexpr ConfigKey kRanksKeys[] = {
     {"listen", TextType{}, Member([](auto& t) -> auto& { return t.config->ranks.listen; }),
      "HOST:PORT of this host, as the others reach it. Only this address listens. Port 0 takes a "
-     "free port.",
-     ForTasks::kAll, kRequired},
+     "free port."},
     {"secret_file", PathType{},
      Member([](auto& t) -> auto& { return t.config->ranks.secret_file; }),
-     "The file with the secret that all hosts share: openssl rand -hex 32.", ForTasks::kAll,
-     kRequired},
+     "The file with the secret that all hosts share: openssl rand -hex 32."},
 };
+
+void CheckRanksSection(const Value& root, const RanksConfig& ranks) {
+  if (!ranks.listen.empty() && ranks.secret_file.empty()) {
+    root.WrongAt("ranks", "listen", "needs `secret_file` beside it");
+  }
+  if (ranks.listen.empty() && !ranks.secret_file.empty()) {
+    root.WrongAt("ranks", "secret_file", "needs `listen` beside it");
+  }
+}
 
 // These sections of the file are the defaults of those of its streams.
 constexpr ConfigKey kModel = {"model",
@@ -207,7 +214,7 @@ constexpr ConfigKey kFileKeys[] = {
      "fit. Left out: all cores that this process may use and the time of each GPU. In this case "
      "the streams of this file may exceed the limits, and the log says so."},
     {"ranks",
-     SectionType{[]() -> ConfigKeys { return kRanksKeys; }},
+     SectionType{[]() -> ConfigKeys { return kRanksKeys; }, /*may_be_empty=*/true},
      {},
      "Other hosts that run stages of a network, by schedule.stages_on (docs/many-hosts.md). On "
      "each "
@@ -230,6 +237,7 @@ void ReadConfig(const ConfigValue& root, Config& config) {
   LeaveOpen(config.defaults);
   ReadSection(root, FileKeys(), {.config = &config, .stream = &config.defaults});
   CheckListen(root, config.listen);
+  CheckRanksSection(root, config.ranks);
   CheckOptimizer(root, config.defaults);
 }
 

@@ -177,7 +177,7 @@ TEST_F(RankGroupTest, AnotherSecretIsRefusedAndTheLeaderWaitsOn) {
     const absl::StatusOr<Group> refused = other.get();
     EXPECT_EQ(refused.status().code(), absl::StatusCode::kPermissionDenied);
     EXPECT_THAT(std::string(refused.status().message()),
-                HasSubstr("another secret: give both the same file"));
+                HasSubstr("another secret, or another version of Millrace: give both"));
     EXPECT_TRUE(JoinInAThread(leader_->port()).get().ok());
   });
   EXPECT_TRUE(leader_->Gather(2, {}).ok());

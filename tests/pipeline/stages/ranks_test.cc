@@ -196,7 +196,7 @@ TEST_P(NetworkOverRanks, EqualsTheSerialOracleBitForBit) {
   ExpectEqual(ran.ranks.front()->Learned(), Serially(GetParam().run, inputs));
 }
 
-void ExpectEqual(const std::vector<LayerState>& a, const std::vector<LayerState>& b) {
+void ExpectSameLayers(const std::vector<LayerState>& a, const std::vector<LayerState>& b) {
   ASSERT_EQ(a.size(), b.size());
   const auto equal = [](const std::vector<at::Tensor>& x, const std::vector<at::Tensor>& y) {
     return std::ranges::equal(x, y, [](const auto& p, const auto& q) { return at::equal(p, q); });
@@ -222,12 +222,12 @@ TEST_P(NetworkOverRanks, LearnsAsOneProcessThroughPausesAndChanges) {
   const Ran ran = RunWell(GetParam().run, GetParam().ranks, inputs, events);
   const Rank& leader = *ran.ranks.front();
   ExpectEqual(leader.Learned(), one.Learned());
-  ExpectEqual(leader.settled(), one.settled());
+  ExpectSameLayers(leader.settled(), one.settled());
   ASSERT_EQ(leader.copies().size(), one.copies().size());
   for (const auto& [of, copy] : one.copies()) {
     SCOPED_TRACE(testing::PrintToString(of));
     ASSERT_TRUE(leader.copies().contains(of));
-    ExpectEqual(leader.copies().at(of), copy);
+    ExpectSameLayers(leader.copies().at(of), copy);
   }
 }
 

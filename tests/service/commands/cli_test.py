@@ -78,7 +78,7 @@ class CommandLineTest(unittest.TestCase):
         overview = run("--help")
         self.assertEqual(overview.returncode, 0)
         commands = re.findall(r"^  ([a-z-]+)  ", overview.stdout.split("Subcommands:")[1], re.M)
-        self.assertEqual(commands, ["init", "serve", "watch", "check-config", "pretrain", "plan", "replay",
+        self.assertEqual(commands, ["init", "serve", "watch", "check-config", "pretrain", "plan", "replay", "join",
                                     "bench", "export", "evaluate", "man", "completion"])
         for command in ("flow", "labels"):
             self.assertIn(f"  {command}  ", run("evaluate", "--help").stdout)
@@ -89,7 +89,7 @@ class CommandLineTest(unittest.TestCase):
             self.assertIn(f"millrace {command}", help_text.stdout)
 
     def test_help_fits_a_terminal(self):
-        for command in ("", "init", "serve", "watch", "check-config", "pretrain", "plan", "replay", "bench",
+        for command in ("", "init", "serve", "watch", "check-config", "pretrain", "plan", "replay", "join", "bench",
                         "export", "evaluate", "evaluate flow", "evaluate labels", "man", "completion"):
             for line in run(*command.split(), "--help").stdout.splitlines():
                 self.assertLessEqual(len(line), 100, f"{command}: {line}")
