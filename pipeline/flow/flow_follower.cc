@@ -30,6 +30,7 @@ LayerChain ChainOf(const FlowRankNetwork& network, std::uint64_t seed) {
 }
 
 absl::Status Follow(RankGroup& group, const RankTask& task) {
+  if (!task.flow) return absl::InvalidArgumentError("the leader's task has no flow network");
   const FlowRankNetwork& network = *task.flow;
   MILLRACE_RETURN_IF_ERROR(FlowNetworkInputOf(network.name).status());
   SetPriorThreads({});

@@ -189,7 +189,7 @@ absl::StatusOr<ReplaySummary> Replay(const ReplayOptions& options) {
         MILLRACE_RETURN_IF_ERROR(replaying.Try());
         MILLRACE_ASSIGN_OR_RETURN(const Phases phases, replaying.Plans());
         MILLRACE_RETURN_IF_ERROR(replaying.Join(phases));
-        const absl::StatusOr<ReplaySummary> summary = replaying.Run(phases);
+        absl::StatusOr<ReplaySummary> summary = replaying.Run(phases);
         if (!summary.ok()) replaying.GiveUp(summary.status());
         MILLRACE_RETURN_IF_ERROR(summary.status());
         MILLRACE_RETURN_IF_ERROR(replaying.Write());

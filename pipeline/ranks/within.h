@@ -4,7 +4,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -30,7 +29,7 @@ template <typename T>
   struct Shared {
     Mutex mu;
     CondVar done;
-    std::optional<absl::StatusOr<T>> result ABSL_GUARDED_BY(mu);
+    std::unique_ptr<absl::StatusOr<T>> result ABSL_GUARDED_BY(mu);  // Null: not yet.
   };
   const auto shared = std::make_shared<Shared>();
   std::thread([shared, what, call = std::move(call)] {
@@ -40,13 +39,13 @@ template <typename T>
           return absl::UnavailableError(absl::StrCat(what, ": ", CauseLine(text)));
         });
     const MutexLock lock(shared->mu);
-    shared->result = std::move(result);
+    shared->result = std::make_unique<absl::StatusOr<T>>(std::move(result));
     shared->done.notify_all();
   }).detach();
   const auto end = std::chrono::steady_clock::now() + limit;
   const MutexLock lock(shared->mu);
   while (true) {
-    if (shared->result) return *std::move(shared->result);
+    if (shared->result != nullptr) return std::move(*shared->result);
     if (stop.stop_requested()) return absl::CancelledError("the ranks are no longer wanted");
     if (std::chrono::steady_clock::now() >= end) {
       return absl::UnavailableError(
