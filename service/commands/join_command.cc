@@ -81,7 +81,7 @@ absl::Status Join(const JoinArguments& arguments, const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     auto group = pipeline::JoinLeader(options, stop);
     const bool has_joined = group.ok();
-    const absl::Status end = has_joined ? Follow(*std::move(group), stop) : group.status();
+    absl::Status end = has_joined ? Follow(*std::move(group), stop) : group.status();
     if (stop.stop_requested()) break;
     if (arguments.once || (!has_joined && IsFinal(end))) return end;
     const std::string why = end.ok() ? "the run has ended" : std::string(end.message());
