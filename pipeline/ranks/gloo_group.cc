@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -73,9 +71,12 @@ c10::intrusive_ptr<c10d::Backend> GlooGroup::Connect(const std::string& purpose)
       options_.rank, static_cast<int>(options_.names.size()), options);
 }
 
+std::string GlooGroup::NameOf(int rank) const {
+  return absl::StrCat("rank ", rank, " (", options_.names[rank], ")");
+}
+
 absl::Status GlooGroup::Lost(int rank, const std::string& why) const {
-  return absl::UnavailableError(
-      absl::StrCat("rank ", rank, " (", options_.names[rank], ") is lost: ", why));
+  return absl::UnavailableError(absl::StrCat(NameOf(rank), " is lost: ", why));
 }
 
 void GlooGroup::Fail(const absl::Status& cause, bool own) {
@@ -105,9 +106,7 @@ GlooGroup::Beat GlooGroup::NextBeat() {
   Beat beat;
   if (!failure_.ok()) {
     beat.kind = Beat::Kind::kFailed;
-    const std::string whose = is_own_failure_ ? absl::StrCat("rank ", options_.rank, " (",
-                                                             options_.names[options_.rank], "): ")
-                                              : "";
+    const std::string whose = is_own_failure_ ? NameOf(options_.rank) + ": " : "";
     const std::string words = absl::StrCat(whose, failure_.message());
     std::copy_n(words.begin(), std::min(words.size(), beat.words.size() - 1), beat.words.begin());
   } else if (is_closing_) {

@@ -83,6 +83,8 @@ class GlooGroup final : public RankGroup {
   };
 
   [[nodiscard]] c10::intrusive_ptr<c10d::Backend> Connect(const std::string& purpose) const;
+  // For messages: "rank 1 (process 17 on gpu2)".
+  [[nodiscard]] std::string NameOf(int rank) const;
   [[nodiscard]] absl::Status Lost(int rank, const std::string& why) const;
   // `own`: this rank is the cause.
   void Fail(const absl::Status& cause, bool own) ABSL_LOCKS_EXCLUDED(mu_);

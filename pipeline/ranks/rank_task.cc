@@ -16,10 +16,11 @@ namespace {
 
 using Json = nlohmann::json;
 
+template <typename T, typename Type>
+concept Is = std::is_same_v<std::remove_const_t<T>, Type>;
+
 // The members of each type, once for both directions: `visit` gets a name and the member.
-template <typename Of, typename Visit>
-void Members(Of& operation,
-             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, Operation> {
+void Members(Is<Operation> auto& operation, const auto& visit) {
   visit("kind", operation.kind);
   visit("stage", operation.stage);
   visit("first", operation.first);
@@ -30,9 +31,7 @@ void Members(Of& operation,
   visit("lag", operation.weights.lag);
 }
 
-template <typename Of, typename Visit>
-void Members(Of& rules,
-             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, StageRules> {
+void Members(Is<StageRules> auto& rules, const auto& visit) {
   visit("lead", rules.lead);
   visit("slots", rules.slots);
   visit("versions", rules.versions);
@@ -40,18 +39,14 @@ void Members(Of& rules,
   visit("splits_backward", rules.splits_backward);
 }
 
-template <typename Of, typename Visit>
-void Members(Of& channel,
-             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, Channel> {
+void Members(Is<Channel> auto& channel, const auto& visit) {
   visit("from", channel.from);
   visit("to", channel.to);
   visit("slots", channel.slots);
   visit("gradient_slots", channel.gradient_slots);
 }
 
-template <typename Of, typename Visit>
-void Members(Of& phase,
-             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, Phase> {
+void Members(Is<Phase> auto& phase, const auto& visit) {
   visit("first_sample", phase.first_sample);
   visit("schedule", phase.plan.schedule);
   visit("samples_per_pattern", phase.plan.samples_per_pattern);
@@ -60,9 +55,7 @@ void Members(Of& phase,
   visit("devices", phase.plan.devices);
 }
 
-template <typename Of, typename Visit>
-void Members(Of& optimizer, const Visit& visit) requires
-    std::is_same_v<std::remove_const_t<Of>, OptimizerOptions> {
+void Members(Is<OptimizerOptions> auto& optimizer, const auto& visit) {
   visit("kind", optimizer.kind);
   visit("learning_rate", optimizer.learning_rate);
   visit("momentum", optimizer.momentum);
@@ -78,9 +71,7 @@ void Members(Of& optimizer, const Visit& visit) requires
   visit("measures_cosine", optimizer.measures_cosine);
 }
 
-template <typename Of, typename Visit>
-void Members(Of& network,
-             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, FlowRankNetwork> {
+void Members(Is<FlowRankNetwork> auto& network, const auto& visit) {
   visit("name", network.name);
   visit("channels", network.channels);
   visit("occlusion", network.occlusion);
@@ -88,9 +79,7 @@ void Members(Of& network,
   visit("precision", network.precision);
 }
 
-template <typename Of, typename Visit>
-void Members(Of& task,
-             const Visit& visit) requires std::is_same_v<std::remove_const_t<Of>, RankTask> {
+void Members(Is<RankTask> auto& task, const auto& visit) {
   visit("flow", task.flow);
   visit("phases", task.phases);
   visit("rank_of_stage", task.rank_of_stage);
