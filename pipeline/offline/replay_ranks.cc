@@ -3,15 +3,13 @@
 #include <memory>
 #include <utility>
 
-#include <ATen/Parallel.h>
-
 #include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/labels/target_loss.h"
 #include "pipeline/nn/torchscript_chain.h"
 #include "pipeline/stages/follow_leader.h"
-#include "pipeline/stages/network_run.h"
+#include "pipeline/stages/loss.h"
 #include "pipeline/tensor_files/safetensors.h"
 #include "pipeline/wires/byte_message.h"
 
@@ -49,27 +47,9 @@ absl::Status Follow(RankGroup& group, ReplayTask task) {
   MILLRACE_ASSIGN_OR_RETURN(
       const TorchScriptChain network,
       DecodeTorchScriptChain(std::move(task.network), "the leader's network"));
-  MILLRACE_ASSIGN_OR_RETURN(const Phases phases, PhasesOfRank(task.learning, group.rank()));
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<Loss> local_loss, LocalLossOf(task));
-  const RankTask& learning = task.learning;
-  at::set_num_threads(learning.threads_per_stage);
-  const RankWires ranks{.wires = group.wires(),
-                        .rank_of_stage = learning.rank_of_stage,
-                        .own_rank = group.rank(),
-                        .epoch = group.epoch()};
-  MILLRACE_ASSIGN_OR_RETURN(const auto run,
-                            NetworkRun::Start({.network = {.chain = network.chain,
-                                                           .cuts = learning.cuts,
-                                                           .plan = phases.front().plan,
-                                                           .loss = nullptr,
-                                                           .local_loss = std::move(local_loss),
-                                                           .optimizer = learning.optimizer,
-                                                           .stage_rates = learning.stage_rates,
-                                                           .seed = learning.seed,
-                                                           .ranks = ranks},
-                                               .phases = phases,
-                                               .threads_per_stage = learning.threads_per_stage}));
-  return FollowLeader(*run, ranks);
+  return FollowTask(group, task.learning,
+                    {.chain = network.chain, .local_loss = std::move(local_loss)});
 }
 
 }  // namespace

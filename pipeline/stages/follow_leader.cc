@@ -1,8 +1,13 @@
 #include "pipeline/stages/follow_leader.h"
 
+#include <utility>
+
+#include <ATen/Parallel.h>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "pipeline/ranks/rank_task.h"
 #include "pipeline/stages/admissions.h"
 
 namespace millrace::pipeline {
@@ -37,6 +42,32 @@ absl::Status Follow(NetworkRun& run, const RankWires& ranks) {
 }
 
 }  // namespace
+
+absl::Status FollowTask(RankGroup& group, const RankTask& task, FollowedNetwork network) {
+  at::set_num_threads(task.threads_per_stage);
+  MILLRACE_ASSIGN_OR_RETURN(Phases phases, PhasesOfRank(task, group.rank()));
+  const RankWires ranks{.wires = group.wires(),
+                        .rank_of_stage = task.rank_of_stage,
+                        .own_rank = group.rank(),
+                        .epoch = group.epoch(),
+                        .copy_every = task.copy_every};
+  StagedNetwork::Options options{.chain = network.chain,
+                                 .cuts = task.cuts,
+                                 .plan = phases.front().plan,
+                                 .first_sample = phases.front().first_sample,
+                                 .read = std::move(network.read),
+                                 .loss = nullptr,
+                                 .local_loss = std::move(network.local_loss),
+                                 .optimizer = task.optimizer,
+                                 .stage_rates = task.stage_rates,
+                                 .seed = task.seed,
+                                 .ranks = ranks};
+  MILLRACE_ASSIGN_OR_RETURN(const auto run,
+                            NetworkRun::Start({.network = std::move(options),
+                                               .phases = std::move(phases),
+                                               .threads_per_stage = task.threads_per_stage}));
+  return FollowLeader(*run, ranks);
+}
 
 absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks) {
   absl::Status end = Follow(run, ranks);
