@@ -40,12 +40,24 @@ absl::Status PhasedEngine::Begin(std::size_t phase) {
 
 absl::Status PhasedEngine::CheckRuns() const {
   if (engine_ != nullptr) return absl::OkStatus();
-  return absl::FailedPreconditionError("nothing runs: the next plan could not begin");
+  return absl::FailedPreconditionError("nothing runs");
 }
 
 absl::Status PhasedEngine::Drain() {
   MILLRACE_RETURN_IF_ERROR(CheckRuns());
   return engine_->Drain();
+}
+
+void PhasedEngine::Suspend() {
+  engine_.reset();
+  if (NextPhaseBegins()) ++phase_;
+  phases_[phase_].first_sample = next_sample_;
+}
+
+absl::Status PhasedEngine::Resume(absl::FunctionRef<absl::Status(const Phase&)> while_idle) {
+  MILLRACE_CHECK(engine_ == nullptr);
+  MILLRACE_RETURN_IF_ERROR(while_idle(phases_[phase_]));
+  return Begin(phase_);
 }
 
 absl::Status PhasedEngine::SwitchIfDue() {

@@ -64,6 +64,13 @@ class PhasedEngine {
   /// As Engine::Drain().
   absl::Status Drain();
 
+  /// Gives up the samples under way, and ends the running plan's threads. No operation of it may
+  /// wait for ever. All calls fail until Resume().
+  void Suspend();
+  /// Calls `while_idle`, and continues the suspended plan with the next sample. Fails as
+  /// `while_idle`. REQUIRES: Suspend() was the last call.
+  absl::Status Resume(absl::FunctionRef<absl::Status(const Phase&)> while_idle);
+
   /// The last operations of all phases. Thread-safe.
   [[nodiscard]] const RunHistory& history() const { return history_; }
 
@@ -95,7 +102,7 @@ class PhasedEngine {
   std::size_t phase_ = 0;
   std::int64_t next_sample_;
   RunHistory history_;
-  std::unique_ptr<Engine> engine_;  // Null: the next plan could not begin.
+  std::unique_ptr<Engine> engine_;  // Null: suspended, or the next plan could not begin.
 };
 
 }  // namespace millrace::pipeline

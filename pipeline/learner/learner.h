@@ -23,6 +23,7 @@
 #include "pipeline/learner/optimizer_options.h"
 #include "pipeline/plan/past_operation.h"
 #include "pipeline/plan/stage_time.h"
+#include "pipeline/wires/rank_figures.h"
 
 namespace millrace::pipeline {
 
@@ -179,6 +180,15 @@ class Learner {
   [[nodiscard]] virtual std::vector<StageTime> worked() const { return {}; }
 
   [[nodiscard]] virtual LearningFigures learning() const = 0;
+
+  /// OK, or UNAVAILABLE while samples cannot be admitted for now: processes on other hosts, which
+  /// run stages, have not joined or were lost. Then AwaitRoom() and Admit() fail, samples under way
+  /// get no prediction, and the next ones have the next numbers. Begins in these functions, and ends
+  /// in AwaitRoom(). Thread-safe.
+  [[nodiscard]] virtual absl::Status interruption() const { return absl::OkStatus(); }
+
+  /// nullopt: this process runs all stages. Thread-safe.
+  [[nodiscard]] virtual std::optional<RankFigures> ranks() const { return std::nullopt; }
 
   /// The memory of each GPU that it computes on, shared with the other learners of the process.
   /// Empty on the CPU.

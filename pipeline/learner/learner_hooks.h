@@ -14,8 +14,9 @@ namespace millrace::pipeline {
 struct LearnerHooks {
   /// Cancels the making of the learner, between two layers that are built or measured.
   std::stop_token stop = {};
-  /// Joins the other ranks, which run FollowFlow() (flow_follower.h). Called once, after the
-  /// network was measured, if the stages have several ranks.
+  /// Joins the other ranks, which run FollowFlow() (flow_follower.h), if the stages have several.
+  /// Called on a thread of its own, at the start and after each loss of a rank. Outlives the
+  /// learner. Empty: stages on other ranks are refused.
   JoinRanks join_ranks = {};
   /// Called for each checkpoint, from a thread of the learner. The checkpoint stores the position,
   /// and Resumption returns it.

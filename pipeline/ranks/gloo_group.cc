@@ -24,9 +24,9 @@ constexpr int kBeatTag = 1;
 
 // One message on a connection for beats.
 struct GlooGroup::Beat {
-  enum class Kind : std::int32_t { kAlive, kLeft, kFailed };
+  enum class Kind : std::int32_t { kAlive, kLeft, kLost, kFailed };
   Kind kind = Kind::kAlive;
-  std::array<char, 508> words{};  // Why it has failed, ending with zeros.
+  std::array<char, 508> words{};  // Who is lost or why it has failed, ending with zeros.
 
   [[nodiscard]] bool is_last() const { return kind != Kind::kAlive; }
 };
@@ -79,24 +79,35 @@ absl::Status GlooGroup::Lost(int rank, const std::string& why) const {
   return absl::UnavailableError(absl::StrCat(NameOf(rank), " is lost: ", why));
 }
 
-void GlooGroup::Fail(const absl::Status& cause, bool own) {
+void GlooGroup::Fail(const absl::Status& failure, Cause cause) {
   {
     const MutexLock lock(mu_);
     if (is_closing_ || !failure_.ok()) return;
-    failure_ = cause;
-    is_own_failure_ = own;
+    failure_ = failure;
+    cause_ = cause;
     changed_.notify_all();
   }
-  data_.Abort(cause);
+  data_.Abort(failure);
+}
+
+absl::Status GlooGroup::lost() const {
+  const MutexLock lock(mu_);
+  return cause_ == Cause::kLost ? failure_ : absl::OkStatus();
 }
 
 // A broken connection is often the consequence of another rank's failure, whose words come on
 // another connection.
-absl::Status GlooGroup::CauseOr(const absl::Status& status) {
+absl::Status GlooGroup::CauseOr(const absl::Status& lost) {
   const nanoseconds end = clock_.Now() + kLastWords;
+  {
+    const MutexLock lock(mu_);
+    while (failure_.ok() && !is_closing_ && clock_.Now() < end) {
+      changed_.wait_for(mu_, kBetweenBeats);
+    }
+  }
+  Fail(lost, Cause::kLost);
   const MutexLock lock(mu_);
-  while (failure_.ok() && !is_closing_ && clock_.Now() < end) changed_.wait_for(mu_, kBetweenBeats);
-  return failure_.ok() ? status : failure_;
+  return failure_.ok() ? lost : failure_;
 }
 
 // Waits for its time.
@@ -105,8 +116,10 @@ GlooGroup::Beat GlooGroup::NextBeat() {
   if (failure_.ok() && !is_closing_) changed_.wait_for(mu_, kBetweenBeats);
   Beat beat;
   if (!failure_.ok()) {
-    beat.kind = Beat::Kind::kFailed;
-    const std::string whose = is_own_failure_ ? NameOf(options_.rank) + ": " : "";
+    // A process that is asked to end leaves; it has not failed.
+    const bool leaves = cause_ == Cause::kOwnFailure && absl::IsCancelled(failure_);
+    beat.kind = leaves || cause_ == Cause::kLost ? Beat::Kind::kLost : Beat::Kind::kFailed;
+    const std::string whose = cause_ == Cause::kOwnFailure ? NameOf(options_.rank) + ": " : "";
     const std::string words = absl::StrCat(whose, failure_.message());
     std::copy_n(words.begin(), std::min(words.size(), beat.words.size() - 1), beat.words.begin());
   } else if (is_closing_) {
@@ -130,11 +143,12 @@ void GlooGroup::ReceiveBeats(Peer& peer) {
     Beat beat;
     const absl::Status received =
         beats_.Receive(peer.rank, kBeatTag, std::as_writable_bytes(std::span(&beat, 1)))->Wait();
-    if (!received.ok()) return Fail(received, /*own=*/false);
+    if (!received.ok()) return Fail(received, Cause::kLost);
     peer.heard_ns = clock_.Now().count();
-    if (beat.kind == Beat::Kind::kFailed) {
+    if (beat.kind == Beat::Kind::kFailed || beat.kind == Beat::Kind::kLost) {
       beat.words.back() = '\0';
-      return Fail(absl::UnavailableError(beat.words.data()), /*own=*/false);
+      return Fail(absl::UnavailableError(beat.words.data()),
+                  beat.kind == Beat::Kind::kLost ? Cause::kLost : Cause::kFailureElsewhere);
     }
     if (beat.kind == Beat::Kind::kLeft) {
       peer.has_left = true;
@@ -162,7 +176,7 @@ bool GlooGroup::IsClosing() {
 
 void GlooGroup::Watch() {
   while (!IsClosing()) {
-    if (const absl::Status silence = Silence(); !silence.ok()) Fail(silence, /*own=*/false);
+    if (const absl::Status silence = Silence(); !silence.ok()) Fail(silence, Cause::kLost);
   }
   // The senders send their last words meanwhile.
   const nanoseconds end = clock_.Now() + kLastWords;

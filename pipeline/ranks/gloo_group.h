@@ -41,7 +41,7 @@ class GlooGroup final : public RankGroup {
     /// For each connection.
     std::chrono::milliseconds pair_limit = std::chrono::seconds(10);
     /// A rank without a beat for this long is lost.
-    std::chrono::milliseconds lost_after = std::chrono::seconds(10);
+    std::chrono::milliseconds lost_after = kUsualLostAfter;
   };
 
   /// Connects to all other ranks. Each of them must do the same. Throws.
@@ -53,9 +53,13 @@ class GlooGroup final : public RankGroup {
   [[nodiscard]] int rank() const override { return options_.rank; }
   [[nodiscard]] int size() const override { return static_cast<int>(options_.names.size()); }
   [[nodiscard]] std::int64_t epoch() const override { return options_.epoch; }
+  [[nodiscard]] std::string name(int rank) const override { return options_.names[rank]; }
+  [[nodiscard]] absl::Status lost() const override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   struct Beat;
+  // Why the group is over.
+  enum class Cause { kLost, kOwnFailure, kFailureElsewhere };
   // The other end of a connection for beats.
   struct Peer {
     int rank = 0;
@@ -76,7 +80,7 @@ class GlooGroup final : public RankGroup {
     std::unique_ptr<WireTransfer> Receive(int rank, int tag, std::span<std::byte> bytes) override {
       return group_.data_.Receive(rank, tag, bytes);
     }
-    void Abort(const absl::Status& cause) override { group_.Fail(cause, /*own=*/true); }
+    void Abort(const absl::Status& cause) override { group_.Fail(cause, Cause::kOwnFailure); }
 
    private:
     GlooGroup& group_;
@@ -86,9 +90,8 @@ class GlooGroup final : public RankGroup {
   // For messages: "rank 1 (process 17 on gpu2)".
   [[nodiscard]] std::string NameOf(int rank) const;
   [[nodiscard]] absl::Status Lost(int rank, const std::string& why) const;
-  // `own`: this rank is the cause.
-  void Fail(const absl::Status& cause, bool own) ABSL_LOCKS_EXCLUDED(mu_);
-  [[nodiscard]] absl::Status CauseOr(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
+  void Fail(const absl::Status& failure, Cause cause) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] absl::Status CauseOr(const absl::Status& lost) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] Beat NextBeat() ABSL_LOCKS_EXCLUDED(mu_);
   void SendBeats(Peer& peer) ABSL_LOCKS_EXCLUDED(mu_);
   void ReceiveBeats(Peer& peer);
@@ -104,11 +107,11 @@ class GlooGroup final : public RankGroup {
   C10dWires beats_;
   GroupWires wires_;
 
-  Mutex mu_;
+  mutable Mutex mu_;
   CondVar changed_;
   bool is_closing_ ABSL_GUARDED_BY(mu_) = false;
-  absl::Status failure_ ABSL_GUARDED_BY(mu_);  // The first one.
-  bool is_own_failure_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);        // The first one.
+  Cause cause_ ABSL_GUARDED_BY(mu_) = Cause::kLost;  // Of the failure.
 
   std::vector<std::unique_ptr<Peer>> peers_;
   std::jthread watch_;

@@ -96,17 +96,18 @@ class StoreLeader final : public RankLeader {
 
   [[nodiscard]] int port() const override { return port_; }
 
-  absl::StatusOr<Group> Gather(int size, const std::stop_token& stop) override {
-    GlooGroup::Options group{.store = store_, .address = options_.host, .rank = 0};
+  absl::StatusOr<Group> Gather(const JoinRequest& request) override {
+    GlooGroup::Options group{
+        .store = store_, .address = options_.host, .rank = 0, .lost_after = options_.lost_after};
     const absl::Status chosen = ExceptionToStatus(
         [&]() -> absl::Status {
-          MILLRACE_RETURN_IF_ERROR(AwaitAll(size - 1, stop));
-          Choose(size - 1, group);
+          MILLRACE_RETURN_IF_ERROR(AwaitAll(request));
+          Choose(request.size - 1, group);
           return absl::OkStatus();
         },
         [](std::string_view text) { return absl::UnavailableError(CauseLine(text)); });
     MILLRACE_RETURN_IF_ERROR(chosen);
-    return MakeGroup(group, stop);
+    return MakeGroup(group, request.stop);
   }
 
  private:
@@ -132,22 +133,28 @@ class StoreLeader final : public RankLeader {
     for (auto one = joined_.begin(); one != end; ++one) group.names.push_back(one->name);
     int rank = 0;
     for (auto one = joined_.begin(); one != end; ++one) {
-      Answer(*one, {{"rank", ++rank}, {"epoch", epoch_}, {"names", group.names}});
+      Answer(*one, {{"rank", ++rank},
+                    {"epoch", epoch_},
+                    {"names", group.names},
+                    {"lost after ms", group.lost_after.count()}});
     }
     joined_.erase(joined_.begin(), end);
   }
 
-  absl::Status AwaitAll(int wanted, const std::stop_token& stop) {
+  absl::Status AwaitAll(const JoinRequest& request) {
+    const int wanted = request.size - 1;
     // A process may have left since the last call.
     DropLeft();
     newest_ = MonotonicClock().Now();
+    int known = 0;
     while (true) {
       TakeGreetings(wanted);
       DropLeft();
-      const auto there =
-          std::ranges::count_if(joined_, [this](const Joined& one) { return IsThere(one); });
+      const auto there = static_cast<int>(
+          std::ranges::count_if(joined_, [this](const Joined& one) { return IsThere(one); }));
+      if (std::exchange(known, there) != there && request.on_there) request.on_there(1 + there);
       if (there >= wanted) return absl::OkStatus();
-      if (stop.stop_requested()) return NotWanted();
+      if (request.stop.stop_requested()) return NotWanted();
       std::this_thread::sleep_for(kPause);
     }
   }
@@ -294,7 +301,8 @@ Answered Introduce(const LeaderStore& leader, const std::string& secret,
                     .address = {},
                     .rank = answer->at("rank").get<int>(),
                     .epoch = answer->at("epoch").get<std::int64_t>(),
-                    .names = answer->at("names").get<std::vector<std::string>>()}};
+                    .names = answer->at("names").get<std::vector<std::string>>(),
+                    .lost_after = milliseconds(answer->at("lost after ms").get<std::int64_t>())}};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 // connections are neither encrypted nor authenticated, so they need a private network.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -27,6 +28,8 @@ class RankLeader {
     int port = 0;
     /// Only processes with the same secret may join. At least 16 bytes.
     std::string secret;
+    /// A process that shows no sign of life for so long is lost.
+    std::chrono::milliseconds lost_after = kUsualLostAfter;
     /// Called for each process that has joined, with its name and the number still missing. May be
     /// empty.
     std::function<void(const std::string& name, int missing)> on_joined = {};
@@ -42,11 +45,11 @@ class RankLeader {
 
   [[nodiscard]] virtual int port() const = 0;
 
-  /// Waits until `size` - 1 processes have joined. They get the ranks from 1 in the order in which
-  /// they came. Fails with CANCELLED once `stop` is requested; the processes that have joined then
-  /// wait for the next call. Fails with UNAVAILABLE if a process is lost while they connect.
+  /// Waits until all others have joined. They get the ranks from 1 in the order in which they came.
+  /// Fails with CANCELLED once a stop is requested; the processes that have joined then wait for
+  /// the next call. Fails with UNAVAILABLE if a process is lost while they connect.
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<RankGroup>> Gather(
-      int size, const std::stop_token& stop) = 0;
+      const JoinRequest& request) = 0;
 };
 
 struct JoinOptions {

@@ -144,13 +144,7 @@ void Recovery::RollBack() {
     }
     went_back_to_start_ = true;
   }
-  network_->store().Restore(good.layers);
-  collector_.Restart();
-  detector_.Restart();
-  ratios_.Restart();
-  learned_ = 0;
-  not_finite_ = false;
-  skipped_ = 0;
+  Restore(good);
   {
     const MutexLock lock(rate_mu_);
     const double share = rate_.OnRollBack();
@@ -158,6 +152,16 @@ void Recovery::RollBack() {
     ApplyRate();
   }
   ++roll_backs_;
+}
+
+void Recovery::Restore(const NetworkState& good) {
+  network_->store().Restore(good.layers);
+  collector_.Restart();
+  detector_.Restart();
+  ratios_.Restart();
+  learned_ = 0;
+  not_finite_ = false;
+  skipped_ = 0;
 }
 
 void Recovery::SetRateFactor(double factor) {

@@ -7,6 +7,7 @@
 //   roll back    to the newest of these, with half the learning rate, between two samples
 //   give up      after RateBackoff::kMaxRollBacks roll-backs in a row: the last good weights stay
 //                unchanged
+//   restore      the newest of these, without another rate, after stages on other hosts are lost
 //   resume       from the newest checkpoint: a snapshot that is better than no model, on disk
 //                (CheckpointWriter)
 #pragma once
@@ -111,6 +112,10 @@ class Recovery {
   /// was the network's last call, and nothing runs.
   void RollBack();
 
+  /// Restores the newest state that has proven good, without a change of the learning rate. For a
+  /// network whose stages on other ranks are lost. REQUIRES: as RollBack().
+  void RestoreGood() { Restore(snapshots_.Settle().state); }
+
   /// Whether the network has diverged too often in a row. It has then rolled back, and updates have
   /// no effect until SetRateFactor().
   [[nodiscard]] bool gave_up() const { return rate_scale_ == 0; }
@@ -136,6 +141,7 @@ class Recovery {
  private:
   explicit Recovery(const Options& options);
 
+  void Restore(const NetworkState& good);
   void OnSnapshot(NetworkState state);
   void OnProven();
   void OnLearned() ABSL_LOCKS_EXCLUDED(rate_mu_);

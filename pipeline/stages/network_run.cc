@@ -89,7 +89,7 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
       std::move(options.network), std::move(options.on_switch), std::move(options.on_optimizer)));
   StagedNetwork& network = run->network_;
   if (options.prepare) options.prepare(network);
-  MILLRACE_RETURN_IF_ERROR(network.SpreadState());
+  if (!options.suspended) MILLRACE_RETURN_IF_ERROR(network.SpreadState());
   std::vector<ObserveOperation> observers = std::move(options.observers);
   observers.insert(observers.begin(), network.Observer());
   if (options.recorder != nullptr) {
@@ -111,6 +111,7 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
                             const Phase& phase) { run->SwitchTo(phase, run->network_.cuts()); },
            .observers = std::move(observers),
            .clock = options.clock}));
+  if (options.suspended) run->Suspend();
   return run;
 }
 
@@ -186,6 +187,22 @@ absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idl
 absl::Status NetworkRun::Switch(Plan plan, const Cuts& cuts) {
   return FailureToStatus([&] {
     return engine_->Switch(std::move(plan), [&](const Phase& phase) { SwitchTo(phase, cuts); });
+  });
+}
+
+void NetworkRun::Suspend() {
+  engine_->Suspend();
+  network_.LeaveRanks();
+}
+
+absl::Status NetworkRun::Resume(RankWires ranks,
+                                absl::FunctionRef<void(StagedNetwork&)> while_idle) {
+  return AbortUnlessOk([&] {
+    return engine_->Resume([&](const Phase& phase) {
+      network_.JoinRanks(std::move(ranks), phase.plan, phase.first_sample);
+      while_idle(network_);
+      return network_.SpreadState();
+    });
   });
 }
 

@@ -63,6 +63,8 @@ class NetworkRun {
     Phases phases;
     /// Threads inside an operation.
     int threads_per_stage = 1;
+    /// Start() ends with Suspend(). Then `network.ranks` need no others: their wires are not used.
+    bool suspended = false;
     /// Called with the network before the engine starts. It may call NetworkStore::Restore(). May
     /// be empty.
     std::function<void(StagedNetwork&)> prepare = {};
@@ -113,6 +115,14 @@ class NetworkRun {
   /// Finishes all admitted samples, and continues with another plan and cuts. Discards later
   /// phases. Fails as PhasedEngine::Switch().
   absl::Status Switch(Plan plan, const Cuts& cuts);
+
+  /// After other ranks are lost: gives up the samples under way, and uses the ranks' wires no more.
+  /// All other calls fail until Resume(), but those of the network's state.
+  void Suspend();
+  /// Continues with other ranks, and the next sample. Calls `while_idle` before, and passes the
+  /// network's state on. Fails if a rank is lost. REQUIRES: Suspend() was the last call, and the
+  /// ranks run the same phases from next_sample() on.
+  absl::Status Resume(RankWires ranks, absl::FunctionRef<void(StagedNetwork&)> while_idle);
 
   /// Runs every operation whose inputs exist, on all ranks, and brings the state of all stages into
   /// the leader's store. No sample can be admitted afterwards.

@@ -39,15 +39,19 @@ StagedNetwork::StagedNetwork(Options options)
       captures_(options.captures),
       read_(std::move(options.read)),
       on_update_(std::move(options.on_update)),
-      ranks_(std::move(options.ranks)),
       times_(options.chain.layers.size()),
       on_cpu_(std::ranges::all_of(options.devices, [](at::Device d) { return d.is_cpu(); })),
       store_({.chain = options.chain,
               .cuts = std::move(options.cuts),
               .devices = std::move(options.devices),
               .optimizer = options.optimizer,
-              .stage_rates = std::move(options.stage_rates)}) {
+              .stage_rates = std::move(options.stage_rates)}),
+      ranks_(std::move(options.ranks)) {
   Begin(std::move(options.plan), options.first_sample);
+  BeginStates();
+}
+
+void StagedNetwork::BeginStates() {
   if (!ranks_) return;
   if (ranks_->own_rank == 0) {
     states_ = std::make_unique<RankStates>(*ranks_, store_, on_update_);
@@ -92,14 +96,14 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
 }
 
 void StagedNetwork::EndPlan() {
+  for (const auto& runner : runners_) {
+    if (runner != nullptr) runner->DropGradients();
+  }
   runners_.clear();
   ports_.clear();
 }
 
 void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts) {
-  for (const auto& runner : runners_) {
-    if (runner != nullptr) runner->DropGradients();
-  }
   EndPlan();
   if (cuts != store_.cuts()) store_.Cut(cuts);
   Begin(std::move(plan), first_sample);
@@ -114,6 +118,19 @@ void StagedNetwork::SetOptimizer(const OptimizerOptions& optimizer) {
 
 void StagedNetwork::AbortTransfers(const absl::Status& cause) {
   if (ranks_) ranks_->wires.Abort(cause);
+}
+
+void StagedNetwork::LeaveRanks() {
+  states_.reset();
+  admissions_.reset();
+  EndPlan();
+  ranks_.reset();
+}
+
+void StagedNetwork::JoinRanks(RankWires ranks, Plan plan, std::int64_t first_sample) {
+  ranks_.emplace(std::move(ranks));
+  Begin(std::move(plan), first_sample);
+  BeginStates();
 }
 
 // Other threads of this rank may wait for tensors that will never come.

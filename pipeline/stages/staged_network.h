@@ -98,8 +98,16 @@ class StagedNetwork {
   void Admit(std::int64_t sample, const at::Tensor& input);
 
   /// Ends all transfers to other ranks, and the waits for them. Without other ranks does nothing.
-  /// Thread-safe.
+  /// Thread-safe, except with LeaveRanks() and JoinRanks().
   void AbortTransfers(const absl::Status& cause);
+
+  /// Gives up the samples under way, and uses the other ranks' wires no more. Until JoinRanks(),
+  /// only the store and figures may be used. REQUIRES: AbortTransfers() was called, or the wires
+  /// have failed; no operation runs.
+  void LeaveRanks();
+  /// Continues with other ranks, which run the same stages, and as Switch(). REQUIRES: LeaveRanks()
+  /// was the last call.
+  void JoinRanks(RankWires ranks, Plan plan, std::int64_t first_sample);
 
   /// With other ranks: what all ranks do around a drain of their engines. Without them, these do
   /// nothing. They fail if a rank is lost. REQUIRES: no operation runs, except for Announce().
@@ -163,6 +171,7 @@ class StagedNetwork {
 
  private:
   void Begin(Plan plan, std::int64_t first_sample);
+  void BeginStates();
   void EndPlan();
   bool RunHere(const Step& step);
   void Write(std::int64_t sample, const at::Tensor& input);
@@ -177,12 +186,13 @@ class StagedNetwork {
   const bool captures_;
   const std::function<at::Tensor(const at::Tensor&)> read_;
   const std::function<void(const Step&)> on_update_;
-  const std::optional<RankWires> ranks_;
 
   std::atomic<double> rate_scale_ = 1;
   StageTimeCounters times_;
   const bool on_cpu_;  // Only then operations are timed.
   NetworkStore store_;
+
+  std::optional<RankWires> ranks_;
 
   // For one plan. These use the members above. By stage: a runner, or a port if another rank runs
   // the stage; the other one is null.
@@ -191,7 +201,7 @@ class StagedNetwork {
   std::vector<std::unique_ptr<StagePort>> ports_;
   std::unique_ptr<AdmissionSender> admissions_;  // Of the leader; null without other ranks.
 
-  // With other ranks. One of them is null.
+  // With other ranks. One of these two is null.
   std::unique_ptr<RankStates> states_;  // Of the leader. Its threads use the store.
   std::unique_ptr<FollowerState> follows_;
 };

@@ -1,15 +1,21 @@
 // The processes that learn one network together.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <stop_token>
+#include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/wires/wires.h"
 
 namespace millrace::pipeline {
+
+/// A process that shows no sign of life for so long is lost, unless configured otherwise.
+inline constexpr std::chrono::milliseconds kUsualLostAfter = std::chrono::seconds(10);
 
 /// Processes that are joined. If one is lost, the group is over.
 class RankGroup {
@@ -24,11 +30,26 @@ class RankGroup {
   [[nodiscard]] virtual int size() const = 0;
   /// Counts the groups of a leader from 1.
   [[nodiscard]] virtual std::int64_t epoch() const = 0;
+  /// For messages: "process 17 on gpu2".
+  [[nodiscard]] virtual std::string name(int rank) const = 0;
+
+  /// OK until another process is lost, or leaves because it was asked to end; then UNAVAILABLE with
+  /// its name and the cause. Stays OK if the group is over because a rank has failed. Thread-safe.
+  [[nodiscard]] virtual absl::Status lost() const = 0;
 };
 
-/// Waits for `size` - 1 other processes, and leads them. Fails with CANCELLED once `stop` is
-/// requested.
-using JoinRanks = std::function<absl::StatusOr<std::unique_ptr<RankGroup>>(
-    int size, const std::stop_token& stop)>;
+/// A wish for other processes.
+struct JoinRequest {
+  /// All processes, with this one.
+  int size = 1;
+  std::stop_token stop = {};
+  /// Called with the number of processes that are there so far, with this one, each time that it
+  /// changes. May be empty.
+  std::function<void(int there)> on_there = {};
+};
+
+/// Waits for the other processes, and leads them. Fails with CANCELLED once a stop is requested.
+using JoinRanks =
+    std::function<absl::StatusOr<std::unique_ptr<RankGroup>>(const JoinRequest& request)>;
 
 }  // namespace millrace::pipeline

@@ -36,7 +36,9 @@ Examples
   openssl rand -hex 32 > ranks.secret; chmod 600 ranks.secret     # once; copy it to all hosts
   millrace join 10.0.0.1:29500 --secret-file ranks.secret)";
 
-constexpr std::chrono::seconds kRetry{1};
+// After a run, the leader may wait for its hosts already.
+constexpr std::chrono::milliseconds kAfterRun{100};
+constexpr std::chrono::milliseconds kRetry{1000};
 
 absl::Status FollowTask(pipeline::RankGroup& group) {
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::RankTask task, pipeline::ReceiveTask(group));
@@ -60,11 +62,11 @@ bool IsFinal(const absl::Status& status) {
 }
 
 // Waits, but not longer than until the stop.
-void Pause(const std::stop_token& stop) {
+void Pause(std::chrono::milliseconds time, const std::stop_token& stop) {
   Mutex mu;
   CondVar ended;
   const MutexLock lock(mu);
-  ended.wait_for(mu, stop, kRetry, [] { return false; });
+  ended.wait_for(mu, stop, time, [] { return false; });
 }
 
 absl::Status Join(const JoinArguments& arguments, const std::stop_token& stop) {
@@ -87,7 +89,7 @@ absl::Status Join(const JoinArguments& arguments, const std::stop_token& stop) {
     const std::string why = end.ok() ? "the run has ended" : std::string(end.message());
     if (why != waiting_for) spdlog::info("{}; waiting for a leader", why);
     waiting_for = why;
-    Pause(stop);
+    Pause(has_joined ? kAfterRun : kRetry, stop);
   }
   return absl::OkStatus();
 }

@@ -1,9 +1,12 @@
 #include "service/commands/rank_door.h"
 
 #include <chrono>
+#include <cmath>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/log_about.h"
 #include "base/plural.h"
 #include "base/status.h"
@@ -25,6 +28,7 @@ absl::Status RankDoor::Open(const RanksConfig& config) {
       {.host = address.host,
        .port = address.port,
        .secret = secret,
+       .lost_after = std::chrono::milliseconds(std::llround(1000 * config.lost_after_s)),
        .on_joined =
            [](const std::string& name, int missing) {
              spdlog::info("ranks: {} has joined, {} missing", name, missing);
@@ -43,11 +47,6 @@ absl::Status RankDoor::Open(const RanksConfig& config) {
 }
 
 absl::Status RankDoor::TakeTurn(const std::stop_token& stop) {
-  if (leader_ == nullptr) {
-    return absl::FailedPreconditionError(
-        "schedule.stages_on needs other hosts, and this server leads none: add the section `ranks` "
-        "to its configuration");
-  }
   const MutexLock lock(mu_);
   while (is_gathering_) {
     if (stop.stop_requested()) return absl::CancelledError("the stream is not wanted");
@@ -57,20 +56,29 @@ absl::Status RankDoor::TakeTurn(const std::stop_token& stop) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> RankDoor::Gather(const std::string& stream,
-                                                                      int size,
-                                                                      const std::stop_token& stop) {
-  MILLRACE_RETURN_IF_ERROR(TakeTurn(stop));
-  {
-    const LogAbout about(stream);
-    spdlog::info("stream '{}': waiting for {}; on each run: millrace join {} --secret-file FILE",
-                 stream, Plural(size - 1, "other host"), address_);
-  }
-  auto group = leader_->Gather(size, stop);
+void RankDoor::EndTurn() {
   const MutexLock lock(mu_);
   is_gathering_ = false;
   turn_.notify_all();
-  return group;
+}
+
+absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> RankDoor::Gather(
+    const std::string& stream, const pipeline::JoinRequest& request) {
+  MILLRACE_CHECK(is_open());
+  MILLRACE_RETURN_IF_ERROR(TakeTurn(request.stop));
+  const absl::Cleanup end_turn = [this] { EndTurn(); };
+  const LogAbout about(stream);
+  spdlog::info("stream '{}': waiting for {}; on each run: millrace join {} --secret-file FILE",
+               stream, Plural(request.size - 1, "other host"), address_);
+  while (true) {
+    auto group = leader_->Gather(request);
+    if (group.ok()) {
+      spdlog::info("stream '{}': its {} processes have joined, group {}", stream, request.size,
+                   (*group)->epoch());
+    }
+    if (!absl::IsUnavailable(group.status())) return group;
+    spdlog::warn("stream '{}': {}; waiting again", stream, std::string(group.status().message()));
+  }
 }
 
 }  // namespace millrace::service

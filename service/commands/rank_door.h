@@ -25,16 +25,19 @@ class RankDoor {
   ~RankDoor();
 
   /// Listens as configured. Without `config.listen` does nothing. Fails as RankLeader::Listen(),
-  /// naming the key. Call it once, before Gather().
+  /// naming the key. Call it once, before the other functions.
   [[nodiscard]] absl::Status Open(const RanksConfig& config);
+  [[nodiscard]] bool is_open() const { return leader_ != nullptr; }
 
-  /// Waits for the other ranks of a stream's network, and logs who is missing. One stream at a
-  /// time. Fails with FAILED_PRECONDITION without Open(), and as RankLeader::Gather().
+  /// Waits for the other ranks of a stream's network, and logs who is missing. Starts again if one
+  /// is lost while they connect. One stream at a time. Fails as RankLeader::Gather(), otherwise.
+  /// REQUIRES: is_open().
   [[nodiscard]] absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> Gather(
-      const std::string& stream, int size, const std::stop_token& stop) ABSL_LOCKS_EXCLUDED(mu_);
+      const std::string& stream, const pipeline::JoinRequest& request) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   [[nodiscard]] absl::Status TakeTurn(const std::stop_token& stop) ABSL_LOCKS_EXCLUDED(mu_);
+  void EndTurn() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after Open(). The leader is for the stream that gathers.
   std::string address_;

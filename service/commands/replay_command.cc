@@ -126,7 +126,7 @@ class OtherRanks {
     MILLRACE_ASSIGN_OR_RETURN(
         local_,
         LocalRanks::Start(size - 1, {.host = "127.0.0.1", .port = leader_->port()}, secret));
-    auto group = leader_->Gather(size, local_->ended());
+    auto group = leader_->Gather({.size = size, .stop = local_->ended()});
     return absl::IsCancelled(group.status()) ? local_->FirstEnd() : std::move(group);
   }
 
@@ -149,7 +149,7 @@ class OtherRanks {
     std::cerr << absl::StrFormat(
         "waiting for %d other process%s; on each host run: millrace join %s --secret-file FILE\n",
         size - 1, size == 2 ? "" : "es", ToString(address));
-    return leader_->Gather(size, {});
+    return leader_->Gather({.size = size});
   }
 
   const ReplayArguments& arguments_;
@@ -187,7 +187,9 @@ absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
                             pipeline::RecomputeNamed(arguments.recompute));
   MILLRACE_RETURN_IF_ERROR(CheckDrawings(arguments.drawings, {"--out", options.output}));
   OtherRanks ranks(arguments);
-  options.join_ranks = [&](int size, const std::stop_token& /*stop*/) { return ranks.Join(size); };
+  options.join_ranks = [&](const pipeline::JoinRequest& request) {
+    return ranks.Join(request.size);
+  };
   if (!arguments.drawings.any()) {
     MILLRACE_ASSIGN_OR_RETURN(pipeline::ReplaySummary summary, pipeline::Replay(options));
     MILLRACE_RETURN_IF_ERROR(ranks.Wait());

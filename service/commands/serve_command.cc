@@ -87,21 +87,20 @@ void WarnOfColdStart(const StreamConfig& config) {
 
 /// A learner's construction measures the costs of its operations. Only one learner is measured at a
 /// time, because concurrent measurements would disturb each other. A network that never answers
-/// keeps no other stream waiting for good. After the measurement, other hosts may join to run
-/// stages of the network; other learners are measured meanwhile.
+/// keeps no other stream waiting for good.
 void MakeInTurn(RankDoor& ranks, CameraStream::Options& options) {
   static Turns measuring({.on_overtaken = WarnOfLongStart});
   options.make_learner = [&ranks, make = std::move(options.make_learner)](
                              const StreamConfig& config, pipeline::OnPrediction call,
                              const pipeline::LearnerHooks& hooks) mutable
       -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
-    MILLRACE_ASSIGN_OR_RETURN(Turns::Turn taken, measuring.Take(config.name, hooks.stop));
-    std::optional<Turns::Turn> turn(std::move(taken));
+    MILLRACE_ASSIGN_OR_RETURN(const Turns::Turn turn, measuring.Take(config.name, hooks.stop));
     pipeline::LearnerHooks with_ranks = hooks;
-    with_ranks.join_ranks = [&](int size, const std::stop_token& stop) {
-      turn.reset();
-      return ranks.Gather(config.name, size, stop);
-    };
+    if (ranks.is_open()) {
+      with_ranks.join_ranks = [&ranks, stream = config.name](const pipeline::JoinRequest& request) {
+        return ranks.Gather(stream, request);
+      };
+    }
     return make(config, std::move(call), with_ranks);
   };
 }

@@ -16,6 +16,8 @@ std::string_view Name(DropReason reason) {
       return "shutdown";
     case DropReason::kPaused:
       return "paused";
+    case DropReason::kRanksLost:
+      return "ranks_lost";
   }
   return "unknown";
 }

@@ -19,10 +19,11 @@ enum class DropReason {
   kRejected,       ///< The learner rejected it, or failed while it was in flight.
   kShutdown,       ///< The stream ended first.
   kPaused,         ///< The learner was paused.
+  kRanksLost,      ///< Processes on other hosts were missing, or were lost while it was in flight.
 };
-inline constexpr std::size_t kDropReasons = 6;
+inline constexpr std::size_t kDropReasons = 7;
 
-/// "queue_full", "no_predecessor", "gap", "rejected", "shutdown", "paused".
+/// "queue_full", "no_predecessor", "gap", "rejected", "shutdown", "paused", "ranks_lost".
 [[nodiscard]] std::string_view Name(DropReason reason);
 
 /// Frames by their outcome.

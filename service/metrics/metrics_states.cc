@@ -10,9 +10,11 @@
 namespace millrace::service {
 namespace {
 
-constexpr std::array kLearnerStates = {LearnerState::kLearning, LearnerState::kFrozen,
-                                       LearnerState::kPaused,   LearnerState::kGivenUp,
-                                       LearnerState::kFailed,   LearnerState::kEnded};
+constexpr std::array kLearnerStates = {
+    LearnerState::kLearning,        LearnerState::kFrozen, LearnerState::kPaused,
+    LearnerState::kGivenUp,         LearnerState::kFailed, LearnerState::kEnded,
+    LearnerState::kWaitingForRanks,
+};
 
 /// Every state with its number: "1 connecting, 2 streaming".
 template <typename States>
@@ -62,6 +64,8 @@ int CodeOf(LearnerState state) {
       return 5;
     case LearnerState::kGivenUp:
       return 6;
+    case LearnerState::kWaitingForRanks:
+      return 7;
   }
   return 0;
 }

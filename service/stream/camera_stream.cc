@@ -10,6 +10,9 @@ namespace millrace::service {
 
 std::string LearnerCause(const StreamSnapshot& snapshot) {
   if (!snapshot.learner.ok()) return std::string(snapshot.learner.message());
+  if (snapshot.learner_state == LearnerState::kWaitingForRanks) {
+    return std::string(snapshot.interruption.message());
+  }
   if (snapshot.learner_state != LearnerState::kGivenUp) return "";
   return std::string(
       GivenUp(snapshot.name, snapshot.optimizer.kind, snapshot.learning_rate).message());

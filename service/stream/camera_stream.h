@@ -71,11 +71,14 @@ struct StreamSnapshot {
   /// Predictions without learning, indexed by SkipReason.
   std::array<std::uint64_t, pipeline::kSkipReasons> skipped = {};
   pipeline::LearningFigures learning;
+  /// As pipeline::Learner::interruption() and ranks().
+  absl::Status interruption = {};
+  std::optional<pipeline::RankFigures> ranks = {};
   /// nullopt unless it learns from labels.
   std::optional<LabelCounts> labels = {};
 };
 
-/// Why the learner failed or gave up learning, in words. Empty if it did neither.
+/// Why the learner failed, gave up learning, or waits for other hosts, in words. Otherwise empty.
 [[nodiscard]] std::string LearnerCause(const StreamSnapshot& snapshot);
 
 /// Runs from Start() to Stop(). Thread-safe.

@@ -19,6 +19,8 @@ std::string_view Name(LearnerState state) {
       return "paused";
     case LearnerState::kGivenUp:
       return "given up";
+    case LearnerState::kWaitingForRanks:
+      return "waiting for ranks";
     case LearnerState::kFailed:
       return "failed";
     case LearnerState::kEnded:

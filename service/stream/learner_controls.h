@@ -18,11 +18,12 @@ enum class LearnerState {
   kFrozen,    ///< It predicts but does not learn, by request.
   kPaused,    ///< It does neither, by request.
   kGivenUp,   ///< It predicts but does not learn: its weights were invalid too often in a row.
-  kFailed,    ///< It does neither any more.
-  kEnded,     ///< The stream has ended, and every frame has its outcome.
+  kWaitingForRanks,  ///< It does neither until all processes on other hosts have joined.
+  kFailed,           ///< It does neither any more.
+  kEnded,            ///< The stream has ended, and every frame has its outcome.
 };
 
-/// "learning", "frozen", "paused", "given up", "failed", "ended".
+/// "learning", "frozen", "paused", "given up", "waiting for ranks", "failed", "ended".
 [[nodiscard]] std::string_view Name(LearnerState state);
 
 /// A change of a running learner. An absent value stays unchanged.

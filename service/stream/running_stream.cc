@@ -45,6 +45,9 @@ absl::Status CallLearner(const Call& call) {
   return ExceptionToStatus(call, "the learner threw: ");
 }
 
+// While hosts are missing.
+constexpr std::chrono::milliseconds kBetweenTries{20};
+
 std::string NameOf(const std::string& checkpoint) {
   return std::filesystem::path(checkpoint).filename().string();
 }
@@ -165,6 +168,8 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.updates_at_start = updates_at_start_;
   for (std::size_t i = 0; i < skipped_.size(); ++i) snapshot.skipped[i] = skipped_[i];
   snapshot.learning = learner_->learning();
+  snapshot.interruption = learner_->interruption();
+  snapshot.ranks = learner_->ranks();
   if (labels_ != nullptr) snapshot.labels = labels_->counts();
   snapshot.update_every = rate_ ? rate_->update_every() : learner_->description()->update_every;
   EvaluateOverload(now, snapshot);
@@ -218,6 +223,9 @@ absl::Status RunningStream::TakesLabels() const {
 
 LearnerState RunningStream::Mode() const {
   const LearnerState mode = controls_.mode();
+  if (mode != LearnerState::kPaused && !learner_->interruption().ok()) {
+    return LearnerState::kWaitingForRanks;
+  }
   const bool gave_up = mode == LearnerState::kLearning && learner_->learning().rate_scale == 0;
   return gave_up ? LearnerState::kGivenUp : mode;
 }
@@ -243,6 +251,11 @@ absl::Status RunningStream::Learning() const {
                    learner_->learning_rate());
   }
   const std::string state(Name(mode));
+  if (mode == LearnerState::kWaitingForRanks) {
+    return WithReason("NOT_LEARNING", {{"stream", options_.config.name}, {"state", state}},
+                      absl::FailedPreconditionError(absl::StrCat(
+                          "no weights prove good now: ", learner_->interruption().message())));
+  }
   return WithReason(
       "NOT_LEARNING", {{"stream", options_.config.name}, {"state", state}},
       absl::FailedPreconditionError(absl::StrCat(
@@ -301,8 +314,14 @@ void RunningStream::Run() {
   pthread_setname_np(pthread_self(), "learner");
   for (;;) {
     AwaitRoom();
+    // Recorded frames wait until the learner goes on.
+    while (Mode() == LearnerState::kWaitingForRanks && frames_wait_ && !stopping_) {
+      std::this_thread::sleep_for(kBetweenTries);
+      AwaitRoom();
+    }
     const std::optional<ingest::Frame> frame = source_->Pop();
     if (!frame.has_value()) break;
+    if (Interrupted()) AwaitRoom();  // The last try may be long ago.
     const absl::Status handled = CallLearner([&] { Handle(*frame); });
     if (handled.ok()) continue;
     ledger_.Dropped(DropReason::kRejected);
@@ -315,10 +334,30 @@ void RunningStream::Run() {
 void RunningStream::AwaitRoom() {
   if (stopping_ || controls_.mode() == LearnerState::kPaused || !lifecycle_.status().ok()) return;
   if (const absl::Status room = CallLearner([this] { return learner_->AwaitRoom(); }); !room.ok()) {
-    FailLearner(room);
+    Interrupted() ? DropInFlight() : FailLearner(room);
   }
+  ReportInterruption();
   LogRollBacks();
   ReportGivingUp();
+}
+
+bool RunningStream::Interrupted() const { return !learner_->interruption().ok(); }
+
+void RunningStream::DropInFlight() { ledger_.Dropped(DropReason::kRanksLost, in_flight_.Clear()); }
+
+void RunningStream::ReportInterruption() {
+  const absl::Status cause = learner_->interruption();
+  if (std::exchange(interrupted_, !cause.ok()) == !cause.ok()) return;
+  lifecycle_.Note(Mode(), cause);
+  const LogAbout about(options_.config.name);
+  if (cause.ok()) {
+    spdlog::info("stream '{}': all hosts have joined; it learns", options_.config.name);
+    return;
+  }
+  checkpoints_.GiveUp(Learning());
+  // At the start, the one who gathers them logs it.
+  if (learner_->ranks()->lost == 0) return;
+  spdlog::warn("stream '{}': {}", options_.config.name, std::string(cause.message()));
 }
 
 void RunningStream::LogRollBacks() {
@@ -370,12 +409,15 @@ void RunningStream::Handle(const ingest::Frame& frame) {
   if (pushed != nullptr) {
     if (const auto& label = pushed->label()) pushed->Labelled(Label(frame.number, *label));
   }
-  if (absl::Status admitted = Admit(frame); !admitted.ok()) FailLearner(admitted);
+  const absl::Status admitted = Admit(frame);
+  if (admitted.ok()) return;
+  Interrupted() ? DropInFlight() : FailLearner(admitted);
 }
 
 std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {
   if (stopping_) return DropReason::kShutdown;
   if (controls_.mode() == LearnerState::kPaused) return DropReason::kPaused;
+  if (Interrupted()) return DropReason::kRanksLost;
   if (labels_ == nullptr) {
     if (frame.predecessor == ingest::NoPredecessor::kGap) return DropReason::kGap;
     if (!HasPictures(frame, pictures_per_sample())) return DropReason::kNoPredecessor;
@@ -405,7 +447,7 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
   if (labels_ != nullptr) labels_->End(admitted.ok());
   if (admitted.ok()) return admitted;
   in_flight_.TakeBack();
-  ledger_.Dropped(DropReason::kRejected);
+  ledger_.Dropped(Interrupted() ? DropReason::kRanksLost : DropReason::kRejected);
   return admitted;
 }
 
@@ -424,6 +466,7 @@ void RunningStream::Finish() {
       stopping_ ? LearnerLifecycle::Phase::kStopped : LearnerLifecycle::Phase::kEnded;
   absl::Status drained = CallLearner([this] { return learner_->Drain(); });
   if (labels_ != nullptr) labels_->Finish();
+  if (Interrupted()) DropInFlight();
   const std::size_t without_prediction = in_flight_.Clear();
   ledger_.Dropped(DropReason::kRejected, without_prediction);
   if (drained.ok() && without_prediction > 0) {

@@ -6,9 +6,10 @@
 //   source ─▶ queue ─▶ learner's thread ─▶ learner ─▶ predicted
 //               │            │                │
 //               ▼            ▼                ▼
-//          queue_full   no_predecessor     rejected (the learner failed)
-//          shutdown     gap, rejected,
-//                       paused, shutdown
+//          queue_full   no_predecessor,    rejected (the learner failed),
+//          shutdown     gap, rejected,     ranks_lost
+//                       paused, shutdown,
+//                       ranks_lost
 //
 // With labels, a frame needs no predecessor: `no_predecessor` and `gap` do not occur.
 #pragma once
@@ -123,6 +124,8 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] std::optional<DropReason> WhyDropped(const ingest::Frame& frame) const;
   [[nodiscard]] absl::Status Admit(const ingest::Frame& frame);
   void FailLearner(const absl::Status& cause);
+  void DropInFlight();
+  void ReportInterruption();
   void Finish();
 
   // On a thread of the learner.
@@ -133,10 +136,13 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] pipeline::SourcePosition position() const {
     return {.frames = frames_, .epochs = epochs_};
   }
-  /// The requested mode; kGivenUp if kLearning was requested and learning was given up.
+  /// The requested mode; kGivenUp if kLearning was requested and learning was given up. Unless it
+  /// is paused, kWaitingForRanks while hosts are missing.
   [[nodiscard]] LearnerState Mode() const;
   /// OK while it learns, so that weights can be validated; else FAILED_PRECONDITION with the cause.
   [[nodiscard]] absl::Status Learning() const;
+  /// Whether the learner waits for processes on other hosts. Thread-safe.
+  [[nodiscard]] bool Interrupted() const;
   [[nodiscard]] bool next_frame() const { return options_.config.flow.next_frame; }
 
   // Constant after construction.
@@ -171,6 +177,7 @@ class RunningStream final : public CameraStream {
   // Used by the learner's thread only.
   std::int64_t roll_backs_logged_ = 0;
   bool gave_up_reported_ = false;
+  bool interrupted_ = false;    // As last reported.
   std::int64_t gaps_seen_ = 0;  // Up to the last admitted frame.
   std::int64_t size_changes_seen_ = 0;
 

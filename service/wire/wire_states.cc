@@ -34,6 +34,8 @@ v1::LearnerState ToWire(LearnerState state) {
       return v1::LEARNER_STATE_PAUSED;
     case LearnerState::kGivenUp:
       return v1::LEARNER_STATE_GIVEN_UP;
+    case LearnerState::kWaitingForRanks:
+      return v1::LEARNER_STATE_WAITING_FOR_RANKS;
     case LearnerState::kFailed:
       return v1::LEARNER_STATE_FAILED;
     case LearnerState::kEnded:
@@ -70,6 +72,8 @@ v1::DropReason ToWire(DropReason reason) {
       return v1::DROP_REASON_SHUTDOWN;
     case DropReason::kPaused:
       return v1::DROP_REASON_PAUSED;
+    case DropReason::kRanksLost:
+      return v1::DROP_REASON_RANKS_LOST;
   }
   return v1::DROP_REASON_UNSPECIFIED;
 }

@@ -14,6 +14,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/flow/flow_follower.h"
 #include "pipeline/flow/flow_learner.h"
@@ -42,6 +44,43 @@ std::string ContentOf(const std::filesystem::path& path) {
   return content.str();
 }
 
+// Threads that follow in the place of other hosts.
+class FakeHosts {
+ public:
+  // When a rank is lost.
+  struct Loss {
+    int rank = 0;
+    std::int64_t after_messages = -1;  // -1: never.
+  };
+
+  ~FakeHosts() {
+    const MutexLock lock(mu_);
+    for (const auto& wires : wires_) wires->of(0).Abort(absl::CancelledError("the test ends"));
+  }
+
+  std::unique_ptr<RankGroup> Join(int size, const Loss& loss) {
+    const MutexLock lock(mu_);
+    const auto epoch = static_cast<std::int64_t>(wires_.size()) + 1;
+    wires_.push_back(std::make_unique<FakeWires>(size, /*seed=*/3));
+    FakeWires& wires = *wires_.back();
+    if (loss.after_messages >= 0) wires.LoseAfter(loss.after_messages, loss.rank);
+    for (int rank = 1; rank < size; ++rank) {
+      threads_.emplace_back([&wires, rank, size, epoch, is_lost = loss.after_messages >= 0] {
+        FakeRankGroup group(wires, rank, size, epoch);
+        const auto task = ReceiveTask(group);
+        const absl::Status end = task.ok() ? FollowFlow(group, *task) : task.status();
+        EXPECT_NE(end.ok(), is_lost) << end;
+      });
+    }
+    return std::make_unique<FakeRankGroup>(wires, 0, size, epoch);
+  }
+
+ private:
+  Mutex mu_;
+  std::vector<std::unique_ptr<FakeWires>> wires_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::jthread> threads_;
+};
+
 struct Case {
   std::string name;
   LearnerOptions options;
@@ -64,16 +103,11 @@ class FlowRanksTest : public ::testing::Test {
     options.checkpoints = {.folder = folder_.string(), .every = 20};
     options.copy_every = 10;
     options.rank_of_stage = ranks;
-    const int size = ranks.empty() ? 1 : ranks.front() + 1;
-    FakeWires wires(size, /*seed=*/3);
-    std::vector<std::jthread> followers;
+    FakeHosts hosts;
     LearnerHooks hooks;
-    hooks.join_ranks = [&](int wanted, const std::stop_token&) {
-      EXPECT_EQ(wanted, size);
-      for (int rank = 1; rank < size; ++rank) {
-        followers.emplace_back([&wires, rank, size] { Follow(wires, rank, size); });
-      }
-      return std::make_unique<FakeRankGroup>(wires, 0, size);
+    hooks.join_ranks = [&](const JoinRequest& request) {
+      EXPECT_EQ(request.size, ranks.front() + 1);
+      return hosts.Join(request.size, {});
     };
     Learned learned;
     auto learner = MakeFlowLearner(
@@ -88,15 +122,6 @@ class FlowRanksTest : public ::testing::Test {
     return learned;
   }
 
- private:
-  static void Follow(FakeWires& wires, int rank, int size) {
-    FakeRankGroup group(wires, rank, size);
-    const auto task = ReceiveTask(group);
-    ASSERT_TRUE(task.ok()) << task.status();
-    const absl::Status end = FollowFlow(group, *task);
-    EXPECT_TRUE(end.ok()) << end;
-  }
-
   static Sample Moving(int i, std::vector<std::uint8_t>& previous,
                        std::vector<std::uint8_t>& current) {
     previous = Waves(1.3 * i);
@@ -104,12 +129,28 @@ class FlowRanksTest : public ::testing::Test {
     return {.previous = previous, .current = current};
   }
 
+  // Waits for the other ranks, too.
+  static absl::Status AwaitRoom(Learner& learner) {
+    while (true) {
+      absl::Status room = learner.AwaitRoom();
+      if (room.ok() || learner.interruption().ok()) return room;
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  static bool HasRoom(Learner& learner) {
+    const absl::Status room = AwaitRoom(learner);
+    EXPECT_TRUE(room.ok()) << room;
+    return room.ok();
+  }
+
   static void Finish(Learner& learner, Learned& learned) {
     constexpr int kSamples = 60;
     std::vector<std::uint8_t> previous;
     std::vector<std::uint8_t> current;
     for (int i = 0; i < kSamples; ++i) {
-      ASSERT_TRUE(learner.AwaitRoom().ok());
+      ASSERT_TRUE(HasRoom(learner));
       if (i == 25) {
         ASSERT_TRUE(learner.SetLearningRate(5e-5).ok());
       }
@@ -127,6 +168,7 @@ class FlowRanksTest : public ::testing::Test {
     learned.answer = *std::move(answer);
   }
 
+ protected:
   std::filesystem::path folder_;
 };
 
@@ -191,6 +233,101 @@ TEST_F(FlowRanksTest, RollBackDivergedWeightsOnAllRanks) {
   EXPECT_EQ(learned.predictions.size(), 60U);
   EXPECT_GT(learned.figures.roll_backs, 0);
   EXPECT_TRUE(learned.answer.finite);
+}
+
+// After a loss, one process that starts from a good state predicts the same.
+TEST_F(FlowRanksTest, GoesOnFromGoodWeightsAfterARankIsLost) {
+  constexpr int kFrames = 120;
+  LearningOptions watchful;
+  watchful.divergence.window = 10;
+  const FlowTaskOptions task{.network = "refine", .learning = watchful};
+  std::int64_t gone_on_from_learned = 0;
+  for (const std::int64_t after : {1, 200, 400}) {
+    for (const char* schedule : {"one_f_one_b_star", "partime"}) {
+      SCOPED_TRACE(absl::StrCat(schedule, ", lost after ", after, " messages"));
+      std::filesystem::remove_all(folder_);
+      LearnerOptions options{.width = kWavesSide,
+                             .height = kWavesSide,
+                             .schedule = schedule,
+                             .stages = 3,
+                             .cuts = {2, 5},
+                             .rank_of_stage = {2, 1, 0},
+                             .copy_every = 10};
+      options.checkpoints = {.folder = folder_.string(), .every = 10, .keep = 100};
+      FakeHosts hosts;
+      int groups = 0;
+      LearnerHooks hooks;
+      hooks.join_ranks = [&](const JoinRequest& request) {
+        const bool first = groups++ == 0;
+        return hosts.Join(request.size, {.rank = 1, .after_messages = first ? after : -1});
+      };
+      std::map<std::int64_t, ModelPrediction> predictions;
+      auto made = MakeFlowLearner(
+          options, task, [&](ModelPrediction p) { predictions[p.sample] = std::move(p); }, hooks);
+      ASSERT_TRUE(made.ok()) << made.status();
+      Learner& learner = **made;
+      std::map<std::int64_t, int> frame_of;  // By sample.
+      std::int64_t first_after = -1;         // Sample.
+      std::vector<std::uint8_t> previous;
+      std::vector<std::uint8_t> current;
+      for (int frame = 0; frame < kFrames; ++frame) {
+        const absl::Status room = AwaitRoom(learner);
+        ASSERT_TRUE(room.ok()) << room;
+        const auto sample = learner.Admit(Moving(frame, previous, current));
+        if (!sample.ok()) {
+          EXPECT_TRUE(absl::IsUnavailable(sample.status())) << sample.status();
+          EXPECT_THAT(learner.interruption().message(), HasSubstr("rank 1 is lost"));
+          continue;
+        }
+        EXPECT_EQ(*sample, frame_of.empty() ? 0 : frame_of.rbegin()->first + 1);
+        frame_of[*sample] = frame;
+        if (learner.ranks()->groups == 2 && first_after < 0) first_after = *sample;
+      }
+      ASSERT_TRUE(learner.Drain().ok());
+      ASSERT_EQ(learner.ranks()->lost, 1);
+      ASSERT_GE(first_after, 0);
+      made->reset();
+      // Each good state is a candidate. One without checkpoints starts again.
+      std::vector<std::string> starts = {""};
+      for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with("checkpoint-")) starts.push_back(name);
+      }
+      int same = 0;
+      for (const std::string& start : starts) {
+        const std::filesystem::path copy = folder_.string() + "-copy";
+        std::filesystem::remove_all(copy);
+        std::filesystem::create_directories(copy);
+        if (!start.empty()) {
+          std::filesystem::copy(folder_ / start, copy / start,
+                                std::filesystem::copy_options::recursive);
+        }
+        LearnerOptions alone = options;
+        alone.rank_of_stage = {};
+        alone.checkpoints.folder = copy.string();
+        std::vector<ModelPrediction> expected;
+        auto oracle = MakeFlowLearner(alone, task,
+                                      [&](ModelPrediction p) { expected.push_back(std::move(p)); });
+        ASSERT_TRUE(oracle.ok()) << oracle.status();
+        for (auto at = frame_of.find(first_after); at != frame_of.end(); ++at) {
+          ASSERT_TRUE((*oracle)->AwaitRoom().ok());
+          ASSERT_TRUE((*oracle)->Admit(Moving(at->second, previous, current)).ok());
+        }
+        ASSERT_TRUE((*oracle)->Drain().ok());
+        bool all = true;
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          const auto found = predictions.find(first_after + static_cast<std::int64_t>(i));
+          ASSERT_NE(found, predictions.end());
+          all = all && *found->second.flow == *expected[i].flow;
+        }
+        same += all ? 1 : 0;
+        if (all && !start.empty()) ++gone_on_from_learned;
+        std::filesystem::remove_all(copy);
+      }
+      EXPECT_EQ(same, 1);
+    }
+  }
+  EXPECT_GT(gone_on_from_learned, 0);
 }
 
 TEST_F(FlowRanksTest, WhatTheyCannotDoIsRefusedInWords) {

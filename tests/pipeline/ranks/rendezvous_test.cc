@@ -63,7 +63,7 @@ class RankGroupTest : public ::testing::Test {
     std::vector<Joining> joining;
     for (int i = 1; i < size; ++i) joining.push_back(JoinInAThread(leader_->port()));
     std::vector<Group> groups(size);
-    auto first = leader_->Gather(size, {});
+    auto first = leader_->Gather({.size = size});
     EXPECT_TRUE(first.ok()) << first.status();
     groups[0] = *std::move(first);
     for (Joining& one : joining) {
@@ -180,7 +180,7 @@ TEST_F(RankGroupTest, AnotherSecretIsRefusedAndTheLeaderWaitsOn) {
                 HasSubstr("another secret, or another version of Millrace: give both"));
     EXPECT_TRUE(JoinInAThread(leader_->port()).get().ok());
   });
-  EXPECT_TRUE(leader_->Gather(2, {}).ok());
+  EXPECT_TRUE(leader_->Gather({.size = 2}).ok());
   EXPECT_THAT(refused_, ElementsAre(HasSubstr("it does not have this secret")));
 }
 
@@ -216,6 +216,23 @@ TEST_F(RankGroupTest, AFailedRankTellsAllOthersWhy) {
     EXPECT_EQ(end.code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(std::string(end.message()),
                 AllOf(HasSubstr("rank 2 (process "), HasSubstr("): a layer broke")));
+  }
+  // No other processes would help.
+  for (const Group& group : groups) EXPECT_TRUE(group->lost().ok()) << group->lost();
+}
+
+TEST_F(RankGroupTest, AProcessThatIsAskedToEndIsLostForTheOthers) {
+  std::vector<Group> groups = GroupOf(3);
+  int got = 0;
+  const auto bytes = std::as_writable_bytes(std::span(&got, 1));
+  const auto of_1 = groups[1]->wires().Receive(0, 3, bytes);
+  const auto of_0 = groups[0]->wires().Receive(1, 3, bytes);
+  groups[2]->wires().Abort(absl::CancelledError("this process was asked to end"));
+  EXPECT_FALSE(of_0->Wait().ok());
+  EXPECT_FALSE(of_1->Wait().ok());
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(groups[rank]->lost().code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(groups[rank]->lost().message()), HasSubstr("rank 2 (process "));
   }
 }
 
@@ -263,7 +280,8 @@ TEST_F(RankGroupTest, AStopEndsBothSides) {
     return JoinLeader({.host = "127.0.0.1", .port = leader_->port(), .secret = kSecret},
                       stop.get_token());
   });
-  EXPECT_EQ(leader_->Gather(5, stop.get_token()).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(leader_->Gather({.size = 5, .stop = stop.get_token()}).status().code(),
+            absl::StatusCode::kCancelled);
   EXPECT_EQ(joining.get().status().code(), absl::StatusCode::kCancelled);
   EXPECT_THAT(joined_, ElementsAre(AllOf(HasSubstr("process "), HasSubstr(", 3 missing"))));
 }
@@ -281,7 +299,7 @@ TEST_F(RankGroupTest, AProcessThatLeavesBeforeTheStartIsNotCounted) {
     EXPECT_TRUE(JoinInAThread(leader_->port()).get().ok());
     EXPECT_TRUE(second.get().ok());
   });
-  const auto gathered = leader_->Gather(3, {});
+  const auto gathered = leader_->Gather({.size = 3});
   EXPECT_TRUE(gathered.ok()) << gathered.status();
 }
 
@@ -290,8 +308,9 @@ TEST_F(RankGroupTest, JoinedProcessesWaitForTheNextCall) {
   std::stop_source stop;
   on_joined_ = [&] { stop.request_stop(); };
   Joining joining = JoinInAThread(leader_->port());
-  EXPECT_EQ(leader_->Gather(3, stop.get_token()).status().code(), absl::StatusCode::kCancelled);
-  EXPECT_TRUE(leader_->Gather(2, {}).ok());
+  EXPECT_EQ(leader_->Gather({.size = 3, .stop = stop.get_token()}).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_TRUE(leader_->Gather({.size = 2}).ok());
   EXPECT_TRUE(joining.get().ok());
 }
 
@@ -311,7 +330,7 @@ TEST_F(RankGroupTest, ACopiedGreetingIsRefused) {
     while (refused_count_ == 0) std::this_thread::yield();
     EXPECT_TRUE(JoinInAThread(leader_->port()).get().ok());
   });
-  const auto gathered = leader_->Gather(3, {});
+  const auto gathered = leader_->Gather({.size = 3});
   EXPECT_TRUE(gathered.ok()) << gathered.status();
   EXPECT_TRUE(first.get().ok());
   EXPECT_THAT(refused_, ElementsAre(HasSubstr("it does not have this secret")));

@@ -62,7 +62,9 @@ class Rank {
       network.ranks.emplace(*ranks_);
     }
     options_.emplace(
-        NetworkRun::Options{.network = std::move(network), .phases = std::move(phases)});
+        NetworkRun::Options{.network = std::move(network),
+                            .phases = std::move(phases),
+                            .prepare = [this](StagedNetwork& made) { network_ = &made; }});
   }
 
   absl::Status Lead(const std::vector<at::Tensor>& inputs, const Events& events = {}) {
@@ -110,7 +112,7 @@ class Rank {
 
   void Copy(const Step& update) {
     if (!IsCopied(update, kCopyEvery)) return;
-    std::vector<LayerState> copy = run_->network().store().Save(update.stage);
+    std::vector<LayerState> copy = network_->store().Save(update.stage);
     const std::lock_guard lock(mu_);
     copies_[{update.last, update.stage}] = std::move(copy);
   }
@@ -122,6 +124,8 @@ class Rank {
   std::mutex mu_;
   Copies copies_;
   std::optional<NetworkRun::Options> options_;  // Until Start().
+  // Copies come while `run_` is made and destroyed, too.
+  StagedNetwork* network_ = nullptr;
   std::unique_ptr<NetworkRun> run_;
 };
 

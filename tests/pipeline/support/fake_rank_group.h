@@ -1,6 +1,11 @@
 // A group of ranks that are threads of one process.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "pipeline/wires/rank_group.h"
 #include "tests/pipeline/support/fake_wires.h"
 
@@ -9,17 +14,21 @@ namespace millrace::pipeline {
 /// `wires` outlives it.
 class FakeRankGroup final : public RankGroup {
  public:
-  FakeRankGroup(FakeWires& wires, int rank, int size) : wires_(wires), rank_(rank), size_(size) {}
+  FakeRankGroup(FakeWires& wires, int rank, int size, std::int64_t epoch = 1)
+      : wires_(wires), rank_(rank), size_(size), epoch_(epoch) {}
 
   Wires& wires() override { return wires_.of(rank_); }
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
-  [[nodiscard]] std::int64_t epoch() const override { return 1; }
+  [[nodiscard]] std::int64_t epoch() const override { return epoch_; }
+  [[nodiscard]] std::string name(int rank) const override { return absl::StrCat("thread ", rank); }
+  [[nodiscard]] absl::Status lost() const override { return wires_.LossFor(rank_); }
 
  private:
   FakeWires& wires_;
   const int rank_;
   const int size_;
+  const std::int64_t epoch_;
 };
 
 }  // namespace millrace::pipeline

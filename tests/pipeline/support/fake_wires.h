@@ -39,6 +39,12 @@ class FakeWires {
     lose_after_ = messages;
     to_lose_ = rank;
   }
+  /// OK, or that another rank than `rank` was lost so.
+  [[nodiscard]] absl::Status LossFor(int rank) const {
+    const MutexLock lock(mu_);
+    if (arrived_ < lose_after_ || lose_after_ < 0 || to_lose_ == rank) return absl::OkStatus();
+    return absl::UnavailableError(absl::StrCat("rank ", to_lose_, " is lost"));
+  }
   [[nodiscard]] std::int64_t arrived() const {
     const MutexLock lock(mu_);
     return arrived_;

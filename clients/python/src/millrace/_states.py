@@ -34,6 +34,8 @@ class LearnerState(WireEnum):
     PAUSED = 5
     # Predicting but not learning: its weights diverged too often in a row.
     GIVEN_UP = 6
+    # Neither, until all processes on other hosts have joined: its frames are dropped.
+    WAITING_FOR_RANKS = 7
 
 
 class OverloadKind(WireEnum):

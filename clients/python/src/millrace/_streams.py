@@ -25,6 +25,8 @@ class DropReason(WireEnum):
     SHUTDOWN = 5
     # The learner was paused.
     PAUSED = 6
+    # Processes on other hosts were missing or lost.
+    RANKS_LOST = 7
 
 
 class LabelKind(WireEnum):

@@ -1,0 +1,109 @@
+#include "pipeline/wires/gathered_ranks.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/plural.h"
+#include "base/status.h"
+
+namespace millrace::pipeline {
+
+GatheredRanks::GatheredRanks(JoinRanks join, int size, const Clock& clock)
+    : join_(std::move(join)), clock_(clock) {
+  MILLRACE_CHECK(size > 1);
+  figures_.expected = size;
+  Gather();
+}
+
+GatheredRanks::~GatheredRanks() = default;
+
+void GatheredRanks::Gather() {
+  const int size = figures().expected;
+  gatherer_ = std::jthread([this, size](const std::stop_token& stop) {
+    auto group =
+        join_({.size = size, .stop = stop, .on_there = [this](int there) { OnThere(there); }});
+    const MutexLock lock(mu_);
+    next_ = std::move(group);
+  });
+}
+
+void GatheredRanks::OnThere(int there) {
+  const MutexLock lock(mu_);
+  figures_.joined = there;
+}
+
+absl::StatusOr<RankGroup*> GatheredRanks::Next() {
+  MILLRACE_CHECK(group_ == nullptr);
+  std::optional<absl::StatusOr<std::unique_ptr<RankGroup>>> next;
+  {
+    const MutexLock lock(mu_);
+    if (!next_) return nullptr;
+    next = std::exchange(next_, std::nullopt);
+    is_gathering_ = false;
+  }
+  gatherer_.join();
+  MILLRACE_RETURN_IF_ERROR(next->status());
+  group_ = **std::move(next);
+  const MutexLock lock(mu_);
+  ++figures_.groups;
+  figures_.joined = figures_.expected;
+  for (int rank = 0; rank < group_->size(); ++rank) figures_.names.push_back(group_->name(rank));
+  return group_.get();
+}
+
+bool GatheredRanks::IsUselessTooOften(bool served) {
+  if (served) {
+    useless_ = 0;
+    return false;
+  }
+  const nanoseconds now = clock_.Now();
+  if (useless_ == 0 || now - first_useless_ > std::chrono::minutes(1)) {
+    useless_ = 0;
+    first_useless_ = now;
+  }
+  return ++useless_ == kMaxUseless;
+}
+
+absl::Status GatheredRanks::Replace(bool served) {
+  const absl::Status lost = group_->lost();
+  MILLRACE_CHECK(!lost.ok());
+  group_.reset();
+  {
+    const MutexLock lock(mu_);
+    ++figures_.lost;
+    figures_.joined = 1;
+    figures_.names.clear();
+  }
+  if (IsUselessTooOften(served)) {
+    return absl::Status(lost.code(), absl::StrCat(lost.message(), "; ", kMaxUseless,
+                                                  " times within a minute, a process was lost "
+                                                  "before the first prediction"));
+  }
+  {
+    const MutexLock lock(mu_);
+    is_gathering_ = true;
+    lost_ = lost;
+  }
+  Gather();
+  return absl::OkStatus();
+}
+
+absl::Status GatheredRanks::missing() const {
+  const MutexLock lock(mu_);
+  if (!is_gathering_) return absl::OkStatus();
+  const int missing = figures_.expected - figures_.joined;
+  std::string why = missing > 0 ? absl::StrCat("waiting for ", Plural(missing, "process", "es"))
+                                : "all processes have joined, and connect";
+  if (!lost_.ok()) absl::StrAppend(&why, ": ", lost_.message());
+  return absl::UnavailableError(why);
+}
+
+RankFigures GatheredRanks::figures() const {
+  const MutexLock lock(mu_);
+  return figures_;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,77 @@
+// The other processes of one learner, over time: each time that one is lost, all are gathered anew.
+//
+//   gathering ──▶ Next() returns the group ──▶ in use ──▶ Replace(): one is lost ──┐
+//       ▲                                                                          │
+//       └──────────────────────────────────────────────────────────────────────────┘
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "pipeline/wires/rank_figures.h"
+#include "pipeline/wires/rank_group.h"
+
+namespace millrace::pipeline {
+
+/// For one thread, except where noted.
+class GatheredRanks {
+ public:
+  /// Begins to gather `size` processes, with this one. `join` runs on a thread of its own.
+  /// REQUIRES: `size` is 2 or more. `clock` outlives it.
+  GatheredRanks(JoinRanks join, int size, const Clock& clock = MonotonicClock());
+  /// Stops gathering, and ends the group.
+  ~GatheredRanks();
+
+  GatheredRanks(const GatheredRanks&) = delete;
+  GatheredRanks& operator=(const GatheredRanks&) = delete;
+
+  /// The group in use. Null while gathering.
+  [[nodiscard]] RankGroup* group() const { return group_.get(); }
+
+  /// Takes the next group into use if all its processes have joined. Null if some are still
+  /// missing. Never waits. Fails as `join`. REQUIRES: group() is null.
+  [[nodiscard]] absl::StatusOr<RankGroup*> Next() ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Ends the group, which has lost a process, and begins to gather the next one. `served`: the
+  /// group was of use. Fails with the cause if kMaxUseless groups in a row were of no use, within a
+  /// minute. REQUIRES: group()->lost() is not OK, and nothing uses its wires.
+  [[nodiscard]] absl::Status Replace(bool served) ABSL_LOCKS_EXCLUDED(mu_);
+  static constexpr int kMaxUseless = 3;
+
+  /// Ends the gathering, if it gathers: no group comes any more.
+  void StopGathering() { gatherer_.request_stop(); }
+
+  /// OK unless it gathers. Then UNAVAILABLE: how many are missing, and who was lost. Thread-safe.
+  [[nodiscard]] absl::Status missing() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Thread-safe.
+  [[nodiscard]] RankFigures figures() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  void Gather() ABSL_LOCKS_EXCLUDED(mu_);
+  void OnThere(int there) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] bool IsUselessTooOften(bool served);
+
+  const JoinRanks join_;
+  const Clock& clock_;
+
+  std::unique_ptr<RankGroup> group_;
+  int useless_ = 0;  // Groups in a row.
+  nanoseconds first_useless_{0};
+
+  mutable Mutex mu_;
+  bool is_gathering_ ABSL_GUARDED_BY(mu_) = true;
+  absl::Status lost_ ABSL_GUARDED_BY(mu_);  // Why it gathers; OK for the first group.
+  RankFigures figures_ ABSL_GUARDED_BY(mu_);
+  std::optional<absl::StatusOr<std::unique_ptr<RankGroup>>> next_ ABSL_GUARDED_BY(mu_);
+
+  std::jthread gatherer_;  // Last: uses the other members.
+};
+
+}  // namespace millrace::pipeline
