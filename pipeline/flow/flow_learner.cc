@@ -379,6 +379,9 @@ class FlowLearner final : public Learner {
     for (std::size_t i = 0; i < description.stages.size(); ++i) {
       const at::Device device = DeviceOfStage(devices_, static_cast<int>(i) + 1);
       if (!device.is_cpu()) description.stages[i].device = device.str();
+      if (!options_.rank_of_stage.empty()) {
+        description.stages[i].rank = options_.rank_of_stage[i];
+      }
     }
   }
 

@@ -18,6 +18,8 @@ struct StageDescription {
   std::vector<std::string> layers;
   /// Its device: "cpu:0".
   std::string device;
+  /// The process that runs it: 0, this one, or another one, usually on another host.
+  int rank = 0;
   double forward_ms = 0;
   double backward_ms = 0;
   double update_ms = 0;

@@ -16,13 +16,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kProtocol = 1;
+constexpr int kProtocol = 2;
 
 }  // namespace
 
 std::string RankGreeting::Name() const { return absl::StrCat("process ", process, " on ", host); }
 
-RankGreeting OwnGreeting(const std::string& nonce) {
+RankGreeting OwnGreeting(const std::string& nonce, int wish) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   return {.protocol = kProtocol,
@@ -31,14 +31,15 @@ RankGreeting OwnGreeting(const std::string& nonce) {
           .processor = at::get_cpu_capability(),
           .host = host.data(),
           .process = ::getpid(),
-          .nonce = nonce};
+          .nonce = nonce,
+          .wish = wish};
 }
 
 std::string TextOf(const RankGreeting& greeting) {
   const Json json = {{"protocol", greeting.protocol}, {"millrace", greeting.millrace},
                      {"libtorch", greeting.libtorch}, {"processor", greeting.processor},
                      {"host", greeting.host},         {"process", greeting.process},
-                     {"nonce", greeting.nonce}};
+                     {"nonce", greeting.nonce},       {"wish", greeting.wish}};
   // A host's name may be any bytes.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -52,7 +53,8 @@ absl::StatusOr<RankGreeting> GreetingOf(std::string_view text) {
                         .processor = json.at("processor").get<std::string>(),
                         .host = json.at("host").get<std::string>(),
                         .process = json.at("process").get<std::int64_t>(),
-                        .nonce = json.at("nonce").get<std::string>()};
+                        .nonce = json.at("nonce").get<std::string>(),
+                        .wish = json.at("wish").get<int>()};
   } catch (const std::exception&) {
     return absl::DataLossError("a process sent a greeting that cannot be read");
   }

@@ -19,13 +19,15 @@ struct RankGreeting {
   std::string host;
   std::int64_t process = 0;
   std::string nonce;
+  /// The rank that it wishes to have; 0: any.
+  int wish = 0;
 
   /// "process 17 on gpu2".
   [[nodiscard]] std::string Name() const;
 };
 
 /// Of this process.
-[[nodiscard]] RankGreeting OwnGreeting(const std::string& nonce);
+[[nodiscard]] RankGreeting OwnGreeting(const std::string& nonce, int wish = 0);
 
 [[nodiscard]] std::string TextOf(const RankGreeting& greeting);
 /// The greeting of TextOf(). Fails with DATA_LOSS if the text is damaged.

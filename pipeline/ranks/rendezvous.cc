@@ -116,6 +116,7 @@ class StoreLeader final : public RankLeader {
     std::int64_t arrival = 0;
     std::string nonce;
     std::string name;
+    int wish = 0;
     std::int64_t signs = 0;  // It counts them up.
     nanoseconds last_sign{0};
   };
@@ -130,6 +131,9 @@ class StoreLeader final : public RankLeader {
     // The ones that may have left come last.
     std::ranges::stable_partition(joined_, [this](const Joined& one) { return IsThere(one); });
     const auto end = joined_.begin() + others;
+    std::stable_sort(joined_.begin(), end, [](const Joined& a, const Joined& b) {
+      return a.wish != 0 && (b.wish == 0 || a.wish < b.wish);
+    });
     for (auto one = joined_.begin(); one != end; ++one) group.names.push_back(one->name);
     int rank = 0;
     for (auto one = joined_.begin(); one != end; ++one) {
@@ -198,6 +202,7 @@ class StoreLeader final : public RankLeader {
     Joined joined{.arrival = arrival,
                   .nonce = greeting.nonce,
                   .name = greeting.Name(),
+                  .wish = greeting.wish,
                   .last_sign = MonotonicClock().Now()};
     const absl::Status same = CheckSameProgram(greeting);
     if (same.ok()) return joined;
@@ -288,12 +293,12 @@ struct Answered {
 };
 
 // Throws if the leader ends.
-Answered Introduce(const LeaderStore& leader, const std::string& secret,
+Answered Introduce(const LeaderStore& leader, const std::string& secret, int wish,
                    const std::stop_token& stop) {
   const std::string nonce = MakeNonce();
   const std::int64_t arrival = leader.store->add(kArrivals, 1);
   const std::string hello =
-      Seal(secret, HelloContext(leader.challenge, arrival), TextOf(OwnGreeting(nonce)));
+      Seal(secret, HelloContext(leader.challenge, arrival), TextOf(OwnGreeting(nonce, wish)));
   leader.store->set(HelloOf(arrival), Bytes(hello));
   const absl::StatusOr<Json> answer = AwaitAnswer(leader.store, arrival, secret, nonce, stop);
   if (!answer.ok()) return {.status = answer.status()};
@@ -328,10 +333,11 @@ absl::StatusOr<std::unique_ptr<RankGroup>> JoinLeader(const JoinOptions& options
   // The leader may wait for others for days.
   constexpr milliseconds kAYear = std::chrono::hours(24 * 365);
   MILLRACE_ASSIGN_OR_RETURN(
-      Answered answered, Within<Answered>(kAYear, stop, "the leader has ended before the run began",
-                                          [leader, secret = options.secret, stop] {
-                                            return Introduce(leader, secret, stop);
-                                          }));
+      Answered answered,
+      Within<Answered>(kAYear, stop, "the leader has ended before the run began",
+                       [leader, secret = options.secret, wish = options.wish, stop] {
+                         return Introduce(leader, secret, wish, stop);
+                       }));
   MILLRACE_RETURN_IF_ERROR(answered.status);
   answered.group.address = own_address;
   return MakeGroup(answered.group, stop);

@@ -18,6 +18,7 @@
 #include "pipeline/ranks/rendezvous.h"
 #include "service/commands/rank_arguments.h"
 #include "service/terminal/cli_exit_codes.h"
+#include "service/terminal/cli_values.h"
 #include "service/terminal/serve_signals.h"
 #include "spdlog/spdlog.h"
 
@@ -69,23 +70,35 @@ void Pause(std::chrono::milliseconds time, const std::stop_token& stop) {
   ended.wait_for(mu, stop, time, [] { return false; });
 }
 
-absl::Status Join(const JoinArguments& arguments, const std::stop_token& stop) {
+absl::StatusOr<pipeline::JoinOptions> LeaderOf(const JoinArguments& arguments) {
   MILLRACE_ASSIGN_OR_RETURN(const HostAndPort leader, ParseHostAndPort(arguments.leader, "LEADER"));
-  MILLRACE_ASSIGN_OR_RETURN(std::string secret,
-                            ReadRankSecret(arguments.secret_file, "--secret-file"));
-  const pipeline::JoinOptions options{
-      .host = leader.host, .port = leader.port, .secret = std::move(secret)};
   if (leader.port == 0) {
     return absl::InvalidArgumentError(
         "LEADER: port 0 is no port; write the one that the leader has");
   }
+  MILLRACE_ASSIGN_OR_RETURN(std::string secret,
+                            ReadRankSecret(arguments.secret_file, "--secret-file"));
+  return pipeline::JoinOptions{.host = leader.host,
+                               .port = leader.port,
+                               .secret = std::move(secret),
+                               .wish = arguments.rank};
+}
+
+}  // namespace
+
+absl::Status FollowLeaders(const pipeline::JoinOptions& leader, Followed followed,
+                           const std::stop_token& stop) {
   std::string waiting_for;
+  bool ended_well = false;  // The last run.
   while (!stop.stop_requested()) {
-    auto group = pipeline::JoinLeader(options, stop);
+    auto group = pipeline::JoinLeader(leader, stop);
     const bool has_joined = group.ok();
-    absl::Status end = has_joined ? Follow(*std::move(group), stop) : group.status();
+    const absl::Status end = has_joined ? Follow(*std::move(group), stop) : group.status();
     if (stop.stop_requested()) break;
-    if (arguments.once || (!has_joined && IsFinal(end))) return end;
+    if (followed == Followed::kOneRun || (!has_joined && IsFinal(end))) return end;
+    // It has ended, and its launcher waits for this process.
+    if (followed == Followed::kOneLeader && !has_joined && ended_well) return absl::OkStatus();
+    if (has_joined) ended_well = end.ok();
     const std::string why = end.ok() ? "the run has ended" : std::string(end.message());
     if (why != waiting_for) spdlog::info("{}; waiting for a leader", why);
     waiting_for = why;
@@ -93,8 +106,6 @@ absl::Status Join(const JoinArguments& arguments, const std::stop_token& stop) {
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 void AddJoin(CLI::App& app, JoinArguments& arguments) {
   CLI::App* join = app.add_subcommand("join", "Run stages of a network that another host leads");
@@ -104,6 +115,11 @@ void AddJoin(CLI::App& app, JoinArguments& arguments) {
   join->add_option("--secret-file", arguments.secret_file,
                    "The file with the secret that all ranks share")
       ->required();
+  join->add_option(
+          "--rank", arguments.rank,
+          "The rank that this process gets, if others have not wished for lower ones. Left "
+          "out: ranks go by the order of joining")
+      ->check(WholeFrom(1));
   join->add_flag("--once", arguments.once,
                  "End after the first run, and fail if there is no leader");
   join->footer(kFooter);
@@ -113,7 +129,10 @@ int RunJoin(const JoinArguments& arguments) {
   StopSignals signals;  // Before other threads start, which inherit the blocked signals.
   std::stop_source stop;
   signals.Watch([&] { stop.request_stop(); });
-  const absl::Status joined = Join(arguments, stop.get_token());
+  const absl::StatusOr<pipeline::JoinOptions> leader = LeaderOf(arguments);
+  const Followed followed = arguments.once ? Followed::kOneRun : Followed::kAll;
+  const absl::Status joined =
+      leader.ok() ? FollowLeaders(*leader, followed, stop.get_token()) : leader.status();
   if (joined.ok()) return kExitOk;
   std::cerr << "millrace join: " << joined.message() << "\n";
   return ExitCodeOf(joined);

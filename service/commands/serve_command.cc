@@ -3,25 +3,35 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <stop_token>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
 #include "base/log_about.h"
 #include "base/mutex.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/learner/flow_network_names.h"
+#include "pipeline/ranks/rendezvous.h"
 #include "service/commands/evaluate/reference_comparison.h"
+#include "service/commands/join_command.h"
+#include "service/commands/launcher.h"
 #include "service/commands/machine.h"
 #include "service/commands/machine_check.h"
+#include "service/commands/rank_arguments.h"
 #include "service/commands/rank_door.h"
 #include "service/config/config_file.h"
 #include "service/config/warm_start.h"
@@ -46,6 +56,9 @@ the program ends after twelve seconds, without them. A second signal ends it at 
 
 SIGHUP makes it read the configuration again: streams start, stop and change accordingly. The log
 names the changes that need a restart.
+
+Under torchrun, srun, mpirun or Kubernetes, start the same command on all hosts. With the section
+`ranks` in the configuration, rank 0 serves, and the others run stages for it (docs/many-hosts.md).
 
 The log goes to stderr. Banner, progress and summary go to stdout.
 
@@ -127,15 +140,66 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(RankDoor& ranks,
   return CameraStream::Start(std::move(options), stop);
 }
 
+/// The place of this process. Without a launcher, or without `ranks` in the configuration, it
+/// leads. If `ranks.listen` leaves out the host, it gets the leader's. Fails with INVALID_ARGUMENT
+/// if nobody says who leads, and with FAILED_PRECONDITION if there are fewer processes than a
+/// stream needs.
+absl::StatusOr<LaunchedRank> PlaceOf(Config& config) {
+  std::string& listen = config.ranks.listen;
+  if (listen.empty()) return LaunchedRank();
+  MILLRACE_ASSIGN_OR_RETURN(const std::optional<LaunchedRank> launched,
+                            ReadLauncher([](const char* name) { return std::getenv(name); }));
+  if (absl::StartsWith(listen, ":")) {
+    if (!launched || launched->leader.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("ranks.listen: '", listen, "' names no host, and ",
+                       launched ? launched->launcher + " does not say who leads"
+                                : "no launcher has started this",
+                       ": write HOST:PORT, or set MASTER_ADDR"));
+    }
+    const bool is_v6 = absl::StrContains(launched->leader, ":");
+    listen = absl::StrCat(is_v6 ? "[" : "", launched->leader, is_v6 ? "]" : "", listen);
+  }
+  if (!launched) return LaunchedRank();
+  for (const StreamConfig& stream : config.streams) {
+    const std::vector<int>& ranks = stream.learner.rank_of_stage;
+    const int needed = ranks.empty() ? 1 : ranks.front() + 1;
+    if (launched->size.value_or(needed) >= needed) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "stream '", stream.name, "' needs ", Plural(needed, "process", "es"),
+        " (schedule.stages_on), and ", launched->launcher, " has started ", *launched->size));
+  }
+  return *launched;
+}
+
+/// Runs stages for the server that a launcher has started beside this process.
+absl::Status FollowServer(const LaunchedRank& place, const RanksConfig& ranks,
+                          const std::stop_token& stop) {
+  MILLRACE_ASSIGN_OR_RETURN(const HostAndPort leader,
+                            ParseHostAndPort(ranks.listen, "ranks.listen"));
+  if (leader.port == 0) {
+    return absl::InvalidArgumentError(
+        "ranks.listen: with port 0, the other processes cannot know the leader's port");
+  }
+  MILLRACE_ASSIGN_OR_RETURN(std::string secret,
+                            ReadRankSecret(ranks.secret_file, "ranks.secret_file"));
+  spdlog::info("started by {} as rank {}: joins the server at {}", place.launcher, place.rank,
+               ToString(leader));
+  return FollowLeaders(
+      {.host = leader.host, .port = leader.port, .secret = std::move(secret), .wish = place.rank},
+      Followed::kOneLeader, stop);
+}
+
 /// Relays signals' requests to the server while it exists. Signals are watched the whole time,
 /// because the server's start and its destruction may hang, too. Thread-safe.
 class SignalRelay {
  public:
   void RequestStop() ABSL_LOCKS_EXCLUDED(mu_) {
+    stop_.request_stop();
     const MutexLock lock(mu_);
-    stop_ = true;
     Relay();
   }
+  [[nodiscard]] std::stop_token stop() const { return stop_.get_token(); }
   void Reload() ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     reload_ = true;
@@ -152,19 +216,21 @@ class SignalRelay {
   // Called with the lock held, so that the server is not destroyed meanwhile. Both calls are quick.
   void Relay() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (serve_ == nullptr) return;
-    if (stop_) serve_->RequestStop();
+    if (stop_.stop_requested()) serve_->RequestStop();
     if (std::exchange(reload_, false)) serve_->Reload();
   }
 
+  std::stop_source stop_;
   Mutex mu_;
   Serve* serve_ ABSL_GUARDED_BY(mu_) = nullptr;
-  bool stop_ ABSL_GUARDED_BY(mu_) = false;
   bool reload_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(ConfigFile file, LoadOrSayHow(arguments.config));
+  MILLRACE_ASSIGN_OR_RETURN(const LaunchedRank place, PlaceOf(file.config));
+  if (place.rank > 0) return FollowServer(place, file.config.ranks, signals.stop());
   MILLRACE_RETURN_IF_ERROR(RaiseLimits(file));
   // Checked before the slow measurement of the layers.
   const Machine machine = ThisMachine();

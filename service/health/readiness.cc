@@ -28,11 +28,14 @@ std::string WhyNoPictures(const ingest::SourceStatus& source) {
   return "the source is in an unknown state";
 }
 
-/// A line about a stream with a failed learner or without frames; else empty.
+/// A line about a stream with a failed learner, or without hosts or frames; else empty.
 std::string LineOf(const StreamSnapshot& stream) {
   if (!stream.learner.ok()) {
     return absl::StrCat(stream.name,
                         ": the learner failed: ", std::string(stream.learner.message()), "\n");
+  }
+  if (!stream.interruption.ok()) {
+    return absl::StrCat(stream.name, ": ", std::string(stream.interruption.message()), "\n");
   }
   const std::string why = WhyNoPictures(stream.source);
   if (why.empty()) return "";

@@ -76,9 +76,10 @@ void AppendIngest(const StreamReadings& readings, Families& families) {
 }
 
 /// Whether the stream can drop a frame for this reason: streams with labels need no neighbouring
-/// frames.
+/// frames, and most need no other hosts.
 bool MayBe(DropReason reason, const StreamReading& reading) {
   const bool of_pairs = reason == DropReason::kNoPredecessor || reason == DropReason::kGap;
+  if (reason == DropReason::kRanksLost) return reading.snapshot.ranks.has_value();
   return !of_pairs || !OfLabels(reading);
 }
 
@@ -251,6 +252,31 @@ void AppendLearning(const StreamReadings& readings, Families& families) {
                 }));
 }
 
+/// Of streams whose network runs on several hosts.
+void AppendRanks(const StreamReadings& readings, Families& families) {
+  const auto of_ranks = [](auto member) {
+    return [member](const StreamReading& reading) -> std::optional<double> {
+      const std::optional<pipeline::RankFigures>& ranks = reading.snapshot.ranks;
+      if (!ranks) return std::nullopt;
+      return static_cast<double>((*ranks).*member);
+    };
+  };
+  families.push_back(
+      Gauged("millrace_pipeline_ranks_expected",
+             "Processes that the network needs, the server included. Only of streams "
+             "with schedule.stages_on.",
+             readings, of_ranks(&pipeline::RankFigures::expected)));
+  families.push_back(
+      Gauged("millrace_pipeline_ranks_joined",
+             "Those of them that are there. While one is missing, frames are dropped "
+             "as ranks_lost.",
+             readings, of_ranks(&pipeline::RankFigures::joined)));
+  families.push_back(Counted("millrace_pipeline_ranks_lost_total",
+                             "Times that a process was lost: it had ended, or showed no sign of "
+                             "life for ranks.lost_after_s. The log names it.",
+                             readings, of_ranks(&pipeline::RankFigures::lost)));
+}
+
 }  // namespace
 
 Families CollectStreamMetrics(const StreamReadings& readings) {
@@ -260,6 +286,7 @@ Families CollectStreamMetrics(const StreamReadings& readings) {
   AppendPromise(readings, families);
   AppendLosses(readings, families);
   AppendLearning(readings, families);
+  AppendRanks(readings, families);
   for (MetricFamily& family : CollectLabelMetrics(readings)) families.push_back(std::move(family));
   return families;
 }

@@ -1,5 +1,8 @@
 #include "service/web/live_page_json.h"
 
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
 #include "service/frames/windows.h"
 #include "service/overload/overload_text.h"
 #include "service/web/labels_json.h"
@@ -30,13 +33,23 @@ json LoadJson(const std::vector<StageLoad>& loads, std::size_t stage) {
   return {{"predicting", loads[stage].predicting}, {"learning", loads[stage].learning}};
 }
 
+/// The device of a stage. On another host also its process, such as "rank 1: process 17 on gpu2".
+std::string DeviceText(const pipeline::StageDescription& stage, const StreamSnapshot& snapshot) {
+  if (stage.rank == 0) return stage.device;
+  std::string text = absl::StrCat("rank ", stage.rank);
+  if (snapshot.ranks && stage.rank < std::ssize(snapshot.ranks->names)) {
+    absl::StrAppend(&text, ": ", snapshot.ranks->names[stage.rank]);
+  }
+  return text;
+}
+
 json StagesJson(const pipeline::LearnerDescription& learner, const StreamSnapshot& snapshot) {
   const std::vector<std::int64_t>& updates = snapshot.updates;
   json stages = json::array();
   for (std::size_t i = 0; i < learner.stages.size(); ++i) {
     const pipeline::StageDescription& stage = learner.stages[i];
     stages.push_back({{"layers", stage.layers},
-                      {"device", stage.device},
+                      {"device", DeviceText(stage, snapshot)},
                       {"forward_ms", stage.forward_ms},
                       {"backward_ms", stage.backward_ms},
                       {"update_ms", stage.update_ms},

@@ -27,6 +27,8 @@ Hindrance WhatStops(const v1::StreamStatus& status) {
   switch (status.learner_state()) {
     case v1::LEARNER_STATE_FAILED:
       return {.what = "learner failed", .why = status.learner_cause()};
+    case v1::LEARNER_STATE_WAITING_FOR_RANKS:
+      return {.what = "learner waiting for other hosts", .why = status.learner_cause()};
     case v1::LEARNER_STATE_PAUSED:
       return {.what = "learner paused"};
     case v1::LEARNER_STATE_ENDED:

@@ -24,6 +24,7 @@ void WriteFrames(const FrameCounts& frames, v1::FrameCounts& message) {
 void WriteStage(const pipeline::StageDescription& stage, v1::Stage& message) {
   for (const std::string& layer : stage.layers) message.add_layers(layer);
   message.set_device(stage.device);
+  message.set_rank(stage.rank);
   SetDuration(FromMilliseconds(stage.forward_ms), *message.mutable_forward_cost());
   SetDuration(FromMilliseconds(stage.backward_ms), *message.mutable_backward_cost());
   SetDuration(FromMilliseconds(stage.update_ms), *message.mutable_update_cost());

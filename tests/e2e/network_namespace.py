@@ -37,12 +37,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 class NetworkNamespace:
     """`hosts` has the addresses of names. Addresses outside 127.0.0.0/8 and ::1 become this machine's
-    addresses, and so do `addresses`, which have no name. The address `name_server` resolves other names;
-    empty: no server does."""
+    addresses, and so do `addresses`, which have no name. `elsewhere` has the names of other hosts. The
+    address `name_server` resolves other names; empty: no server does."""
 
     def __init__(self, hosts: dict[str, str] | None = None, addresses: tuple[str, ...] = (),
-                 name_server: str = ""):
+                 elsewhere: dict[str, str] | None = None, name_server: str = ""):
         self._hosts = {"localhost": "127.0.0.1"} | (hosts or {})
+        self._names = self._hosts | (elsewhere or {})
         self._addresses = {*self._hosts.values(), *addresses}
         self._name_server = name_server
 
@@ -52,7 +53,7 @@ class NetworkNamespace:
         try:
             _unshare(_CLONE_NEWNET)
             self._replace("/etc/hosts", "".join(f"{address} {name}\n"
-                                                for name, address in self._hosts.items()))
+                                                for name, address in self._names.items()))
             self._replace("/etc/nsswitch.conf", f"hosts: files {'dns' if self._name_server else ''}\n")
             self._replace("/etc/resolv.conf", f"nameserver {self._name_server or '127.0.0.1'}\n"
                                               "options attempts:1 timeout:1\n")

@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 import unittest
 
-from millrace_testing import millrace_process
+import millrace
+from millrace_testing import client, millrace_process
 from network_namespace import NetworkNamespace
 
 ADDRESS = "10.0.0.1"
@@ -60,17 +61,21 @@ class RanksTest(unittest.TestCase):
                 hashlib.sha256(file.read_bytes()).hexdigest()
                 for file in (self.folder / checkpoints).rglob("*.safetensors")}
 
-    def lost(self, server: millrace_process.Server) -> str:
-        """The line with which the stream fails."""
+    def says(self, server: millrace_process.Server, text: str, times: int = 1) -> str:
+        """The server's line with the text, that often."""
         def line() -> str:
-            return next((line for line in server.output if "predicts no more" in line), "")
-        return millrace_process.wait_for("the stream's failure", line)
+            lines = [line for line in server.output if text in line]
+            return lines[times - 1] if len(lines) >= times else ""
+        return millrace_process.wait_for(f"the line '{text}'", line)
 
-    def fails_well(self, server: millrace_process.Server) -> None:
-        """After a stream's failure: the server answers, and ends with every frame accounted for."""
-        server.process.send_signal(signal.SIGTERM)
-        server.process.wait(millrace_process.PATIENCE_S)
-        self.assertEqual(1, server.process.returncode)
+    def metric(self, server: millrace_process.Server, name: str) -> float:
+        return client.of_stream(client.get(server.metrics)[1], name, "street")
+
+    def predicts(self, server: millrace_process.Server) -> None:
+        """Until it has predicted another frame."""
+        name = "millrace_service_frames_predicted_total"
+        before = self.metric(server, name)
+        millrace_process.wait_for("a prediction", lambda: self.metric(server, name) > before)
 
     def test_a_file_teaches_what_it_teaches_one_process(self):
         file = {"as_camera": False, "loop": False}
@@ -97,29 +102,78 @@ class RanksTest(unittest.TestCase):
             self.assertEqual(0, ranks.code, ranks.output)
         self.assertRegex(ranks.output, r"from \S+/checkpoint-\d+\n +where it ended after 4\d frames")
 
-    def test_a_killed_host_is_named_at_once(self):
+    def test_a_killed_host_is_named_and_another_takes_its_place(self):
         follower = self.join()
-        with millrace_process.start(self.config([1, 1, 0], "killed")) as (process, _):
-            server = millrace_process.stands(process)
-            follower.kill()
-            line = self.lost(server)
-            self.assertIn(f"rank 1 (process {follower.pid} on ", line)
-            self.assertIn("is lost", line)
-            self.fails_well(server)
+        with millrace_process.serve(self.config([1, 1, 0], "killed")) as server:
+            self.predicts(server)
+            with millrace.Client(server.grpc) as api:
+                predictions = api.predictions("street")
+                next(predictions)
+                follower.kill()
+                line = self.says(server, "is lost")
+                self.assertIn(f"stream 'street': waiting for 1 process: rank 1 (process {follower.pid} on ", line)
+                stream = api.stream("street")
+                self.assertIs(stream.learner_state, millrace.LearnerState.WAITING_FOR_RANKS)
+                self.assertIn("is lost", stream.learner_cause)
+                self.assertIn("street: waiting for 1 process: rank 1", client.get(server.metrics.replace("/metrics", "/readyz"))[1])
+                self.assertIn("learner waiting for other hosts", self.watched(server))
+                self.join()
+                # The same subscription goes on.
+                last = next(predictions).frame_number
+                millrace_process.wait_for("a later prediction", lambda: next(predictions).frame_number > last + 5)
+            self.assertEqual(1, self.metric(server, "millrace_pipeline_ranks_lost_total"))
+            self.assertEqual(2, self.metric(server, "millrace_pipeline_ranks_joined"))
+            self.says(server, "all hosts have joined; it learns", times=2)
+        self.assertGreater(server.summary["dropped"]["ranks_lost"], 0)
+        self.assertEqual(0, server.summary["dropped"]["rejected"])
+        self.assertEqual(server.summary["frames_received"],
+                         server.summary["predicted"] + sum(server.summary["dropped"].values()))
 
-    def test_a_frozen_host_is_lost_after_ten_seconds(self):
+    def watched(self, server: millrace_process.Server) -> str:
+        """What `millrace watch` says first."""
+        with subprocess.Popen([millrace_process.program(), "watch", server.grpc, "--stream", "street"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as watch:
+            lines = []
+            for line in watch.stdout:
+                lines.append(line)
+                if "street  " in line:
+                    break
+            watch.kill()
+            return "".join(lines)
+
+    def test_a_frozen_host_is_lost_and_comes_back(self):
         follower = self.join()
-        with millrace_process.start(self.config([1, 1, 0], "frozen")) as (process, _):
-            server = millrace_process.stands(process)
+        config = self.config([1, 1, 0], "frozen")
+        config["ranks"]["lost_after_s"] = 1.5
+        with millrace_process.serve(config) as server:
+            self.predicts(server)
             follower.send_signal(signal.SIGSTOP)
-            self.assertIn("is lost: no sign of life for 10 s", self.lost(server))
+            self.says(server, "is lost: no sign of life for 1.5 s")
             follower.send_signal(signal.SIGCONT)
-            self.fails_well(server)
+            self.predicts(server)
+
+    def test_a_process_that_is_asked_to_end_is_waited_for(self):
+        follower = self.join()
+        with millrace_process.serve(self.config([1, 1, 0], "asked")) as server:
+            self.predicts(server)
+            follower.terminate()
+            self.assertEqual(0, follower.wait(millrace_process.PATIENCE_S))
+            self.says(server, "this process was asked to end")
+            self.join()
+            self.predicts(server)
+
+    def test_a_server_stands_and_counts_frames_before_its_hosts_join(self):
+        with millrace_process.serve(self.config([1, 1, 0], "alone", as_camera=True)) as server:
+            millrace_process.wait_for("dropped frames", lambda: self.metric(
+                server, "millrace_service_frames_dropped_total") > 3)
+            self.assertEqual(7, self.metric(server, "millrace_pipeline_learner_state"))
+            self.assertEqual(1, self.metric(server, "millrace_pipeline_ranks_joined"))
+        self.assertGreater(server.summary["dropped"]["ranks_lost"], 2)
 
     def test_a_killed_leader_leaves_hosts_that_wait_for_the_next(self):
         follower = self.join()
         with millrace_process.start(self.config([1, 1, 0], "leader")) as (process, _):
-            millrace_process.stands(process)
+            self.predicts(millrace_process.stands(process))
             process.kill()
             # Before the leader there was, it said that it waits, too.
             millrace_process.wait_for("the follower", lambda: re.search(
@@ -144,9 +198,8 @@ class RanksTest(unittest.TestCase):
 
     def test_a_stop_ends_the_wait_for_hosts(self):
         with millrace_process.start(self.config([1, 1, 0], "stop")) as (process, _):
-            for line in process.stdout:
-                if "waiting for 1 other host" in line:
-                    break
+            server = millrace_process.stands(process)
+            line = self.says(server, "waiting for 1 other host")
             self.assertIn(f"millrace join {LEADER} --secret-file FILE", line)
             process.terminate()
             self.assertEqual(0, process.wait(millrace_process.PATIENCE_S))

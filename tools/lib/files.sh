@@ -43,6 +43,19 @@ setup_digits() {
   mark_done digits "$key"
 }
 
+# Slurm for the tests, which start a cluster of their own. It is only unpacked, as Prometheus is.
+setup_slurm() {
+  local packages=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2) package key
+  key=$(key_of <(echo slurm-1 "${packages[@]}"))
+  if is_done slurm "$key" "$deps/slurm/usr/bin/srun"; then return; fi
+  say "Slurm, for the tests: unpacked into .deps/slurm, not installed"
+  for package in "${packages[@]}"; do
+    unpack_package "$package" "$partial/slurm" || fail "could not fetch $package"
+  done
+  replace_folder "$deps/slurm" "$partial/slurm"
+  mark_done slurm "$key"
+}
+
 # Prometheus for the tests. It is only unpacked: an installation would start a daemon.
 setup_prometheus() {
   local program=$deps/prometheus/usr/bin/prometheus key

@@ -41,6 +41,7 @@ bool IsOfLearner(const v1::StreamEvent& event) {
   if (event.kind() == v1::STREAM_EVENT_KIND_LEARNER_STATE) return true;
   return event.kind() == v1::STREAM_EVENT_KIND_EXISTS &&
          (event.learner_state() == v1::LEARNER_STATE_FAILED ||
+          event.learner_state() == v1::LEARNER_STATE_WAITING_FOR_RANKS ||
           event.learner_state() == v1::LEARNER_STATE_GIVEN_UP);
 }
 

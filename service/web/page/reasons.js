@@ -7,6 +7,7 @@ const kDropped = {
   no_predecessor: {text: "first, with none before it"},
   gap: {text: "after a gap in the stream", wrong: true},
   paused: {text: "while the learner was paused"},
+  ranks_lost: {text: "while other hosts were missing", wrong: true},
   rejected: {text: "rejected by the learner", wrong: true},
   shutdown: {text: "when the stream ended"},
 };

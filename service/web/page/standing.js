@@ -31,6 +31,8 @@ const kWays = {
   paused: {one: "paused", sum: count => `${count} paused`, badge: true},
   frozen: {one: "frozen", sum: count => `${count} frozen`, badge: true},
   "given up": {one: "learning given up", sum: count => `${count} given up`, badge: true},
+  "waiting for ranks": {one: "waits for other hosts", sum: count => `${count} without hosts`,
+                        badge: true},
   predicting: {one: "only predicting", sum: count => `${count} only predicting`, badge: true},
   learning: {one: "learning"},
 };
@@ -62,7 +64,7 @@ export function isOverloaded(stream) {
 
 /** Whether no more predictions come, for now or forever, so that the last picture is old. */
 export function isOver(stream) {
-  return ["away", "waiting", "ended", "failed"].includes(wayOf(stream));
+  return ["away", "waiting", "waiting for ranks", "ended", "failed"].includes(wayOf(stream));
 }
 
 /** "31 %" for an explained share of the motion; "none" if seeing no motion is better; "–" if unknown. */

@@ -21,7 +21,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Limit from SIGTERM to the end on an idle machine. A sanitizer is slower, and looks for leaks at
@@ -111,13 +111,14 @@ def run(*arguments: str, **options) -> subprocess.CompletedProcess:
 
 @contextlib.contextmanager
 def start(configuration: dict, *arguments: str, open_files: int | None = None,
-          ) -> Iterator[tuple[subprocess.Popen, pathlib.Path]]:
+          inside: Sequence[str] = ()) -> Iterator[tuple[subprocess.Popen, pathlib.Path]]:
     """Starts `millrace serve` in the checkout's root; ends it with the block. Also returns the path
-    of its summary. `open_files`: its limit of open files, which it cannot raise."""
+    of its summary. `open_files`: its limit of open files, which it cannot raise. `inside`: a command
+    that becomes the one behind it, such as nsenter."""
     with _command(configuration, *arguments) as (command, summary):
         limit = [] if open_files is None else ["prlimit", f"--nofile={open_files}:{open_files}"]
         with subprocess.Popen(
-            [*limit, *command],
+            [*inside, *limit, *command],
             cwd=ROOT,
             text=True,
             stdin=subprocess.DEVNULL,

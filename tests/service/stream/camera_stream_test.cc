@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::Eq;
+using ::testing::HasSubstr;
 
 std::uint64_t Dropped(const FrameCounts& counts, DropReason reason) {
   return counts.dropped[static_cast<std::size_t>(reason)];
@@ -311,6 +313,78 @@ TEST(CameraStreamTest, FailedLearnerRejectsFramesAndSaysWhy) {
             4u);
   EXPECT_GE(Dropped(snapshot.frames, DropReason::kRejected), 2u);
   EXPECT_EQ(snapshot.frames.in_flight, 0u);
+}
+
+void PushFrames(const FakeStream& fake, int frames) {
+  for (int i = 0; i < frames; ++i) fake.source->Push();
+}
+
+// Waits until so many frames are dropped for the reason.
+void AwaitDropped(const FakeStream& fake, DropReason reason, std::uint64_t frames) {
+  while (Dropped(fake.stream->Snapshot().frames, reason) < frames) std::this_thread::yield();
+}
+
+TEST(CameraStreamTest, WhileHostsAreMissingFramesAreDroppedAndThenItGoesOn) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8});
+  PredictionRing::Cursor cursor = fake.stream->ring().Begin();
+  PushFrames(fake, 3);
+  fake.learner->WaitForAdmitted(2);
+  fake.learner->Predict();
+  EXPECT_EQ(Next(fake.stream->ring(), cursor)->frame_number, 1);
+  fake.learner->SetRanks({.expected = 2, .joined = 1, .groups = 1, .lost = 1});
+  fake.learner->Interrupt(absl::UnavailableError("waiting for 1 process: rank 1 is lost"));
+  PushFrames(fake, 2);
+  AwaitDropped(fake, DropReason::kRanksLost, 3);  // With the one that was under way.
+
+  const StreamSnapshot waiting = fake.stream->Snapshot();
+  EXPECT_EQ(waiting.learner_state, LearnerState::kWaitingForRanks);
+  EXPECT_TRUE(waiting.learner.ok());
+  EXPECT_EQ(LearnerCause(waiting), "waiting for 1 process: rank 1 is lost");
+  EXPECT_EQ(waiting.ranks->joined, 1);
+  EXPECT_EQ(waiting.frames.in_flight, 0u);
+  EXPECT_TRUE(fake.stream->SetMode(LearnerState::kFrozen).ok());
+  EXPECT_EQ(fake.stream->Snapshot().learner_state, LearnerState::kWaitingForRanks);
+  absl::Status refused;
+  fake.stream->WriteCheckpoint(
+      {}, [&](const absl::StatusOr<std::string>& written) { refused = written.status(); });
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("waiting for 1 process"));
+
+  fake.learner->Resume();
+  fake.source->Push();
+  fake.learner->WaitForAdmitted(3);
+  fake.learner->Predict();
+  EXPECT_EQ(Next(fake.stream->ring(), cursor)->frame_number, 5);
+  EXPECT_EQ(fake.stream->Snapshot().learner_state, LearnerState::kFrozen);
+  fake.stream->Stop();
+  const FrameCounts frames = fake.stream->Snapshot().frames;
+  EXPECT_EQ(frames.predicted, 2u);
+  EXPECT_EQ(Dropped(frames, DropReason::kRanksLost), 3u);
+  EXPECT_EQ(Dropped(frames, DropReason::kRejected), 0u);
+  EXPECT_EQ(frames.received, frames.predicted + frames.dropped_in_all());
+}
+
+TEST(CameraStreamTest, RecordedFramesWaitForMissingHosts) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  fake.learner->Interrupt(absl::UnavailableError("waiting for 1 process"));
+  PushFrames(fake, 4);
+  EXPECT_EQ(fake.stream->Snapshot().learner_state, LearnerState::kWaitingForRanks);
+  fake.learner->Resume();
+  fake.learner->WaitForAdmitted(3);
+  EXPECT_LE(Dropped(fake.stream->Snapshot().frames, DropReason::kRanksLost), 1u);
+  fake.learner->Predict(3);
+  fake.stream->Stop();
+}
+
+TEST(CameraStreamTest, AStopWhileHostsAreMissingIsNoFailure) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8});
+  PushFrames(fake, 3);
+  fake.learner->WaitForAdmitted(2);
+  fake.learner->Interrupt(absl::UnavailableError("waiting for 1 process"));
+  fake.stream->Stop();
+  const StreamSnapshot snapshot = fake.stream->Snapshot();
+  EXPECT_TRUE(snapshot.learner.ok()) << snapshot.learner;
+  EXPECT_EQ(Dropped(snapshot.frames, DropReason::kRanksLost), 2u);
+  EXPECT_EQ(Dropped(snapshot.frames, DropReason::kRejected), 0u);
 }
 
 TEST(CameraStreamTest, FramesOfTheWrongSizeAreRejectedAndHarmNothing) {

@@ -8,8 +8,8 @@
 
 namespace millrace::service {
 
-/// Flow, flow that is compared with another method and computed on a GPU, classes and values; all
-/// keep checkpoints.
+/// Flow, flow that is compared with another method and computed on a GPU, flow over several hosts,
+/// classes and values; all keep checkpoints.
 struct EveryKindOfStream {
   EveryKindOfStream() {
     compared.CompareWith("dis");
@@ -21,9 +21,10 @@ struct EveryKindOfStream {
     const auto learns = [](FakeCameraStream& stream, pipeline::LabelTask task) {
       stream.Set([task](StreamSnapshot& snapshot) { snapshot.labels = {.task = task}; });
     };
+    hosts.Set([](StreamSnapshot& snapshot) { snapshot.ranks.emplace(); });
     learns(classes, pipeline::LabelTask::kClassification);
     learns(values, pipeline::LabelTask::kRegression);
-    for (FakeCameraStream* stream : {&flow, &compared, &classes, &values}) {
+    for (FakeCameraStream* stream : {&flow, &compared, &hosts, &classes, &values}) {
       stream->Set([](StreamSnapshot& snapshot) {
         snapshot.learning.checkpoints.kept_until = std::chrono::seconds(1);
       });
@@ -35,11 +36,12 @@ struct EveryKindOfStream {
   FakeClock clock;
   FakeCameraStream flow{"flow"};
   FakeCameraStream compared{"compared"};
+  FakeCameraStream hosts{"hosts"};
   FakeCameraStream classes{"classes"};
   FakeCameraStream values{"values"};
   StreamRecord record{clock, clock.Now()};
   BorrowedStreams streams = {
-      {flow, record}, {compared, record}, {classes, record}, {values, record}};
+      {flow, record}, {compared, record}, {hosts, record}, {classes, record}, {values, record}};
 };
 
 }  // namespace millrace::service

@@ -68,6 +68,7 @@ class FakeLearner final : public pipeline::Learner {
 
   absl::StatusOr<std::int64_t> Admit(const pipeline::Sample& sample) override {
     std::unique_lock lock(mu_);
+    if (!interruption_.ok()) return interruption_;
     bytes_before = sample.before.size();
     changed_.wait(lock, [this] { return Held() < options_.capacity || !failure_.ok(); });
     if (!failure_.ok()) return failure_;
@@ -78,6 +79,8 @@ class FakeLearner final : public pipeline::Learner {
 
   absl::Status AwaitRoom() override {
     std::unique_lock lock(mu_);
+    if (std::exchange(is_resumed_, false)) interruption_ = absl::OkStatus();
+    if (!interruption_.ok()) return interruption_;
     changed_.wait(lock, [this] { return Held() < options_.capacity || !failure_.ok() || closed_; });
     return failure_;
   }
@@ -195,6 +198,31 @@ class FakeLearner final : public pipeline::Learner {
     std::scoped_lock lock(mu_);
     return learning_;
   }
+  absl::Status interruption() const override {
+    std::scoped_lock lock(mu_);
+    return interruption_;
+  }
+  std::optional<pipeline::RankFigures> ranks() const override {
+    std::scoped_lock lock(mu_);
+    return ranks_;
+  }
+
+  /// What ranks() returns from now on.
+  void SetRanks(const pipeline::RankFigures& ranks) {
+    std::scoped_lock lock(mu_);
+    ranks_ = ranks;
+  }
+  /// Samples under way get no prediction, and it takes none until Resume(). REQUIRES: kWhenTold.
+  void Interrupt(absl::Status cause) {
+    std::scoped_lock lock(mu_);
+    interruption_ = std::move(cause);
+    predicted_ = admitted_;
+  }
+  void Resume() {
+    std::scoped_lock lock(mu_);
+    is_resumed_ = true;
+  }
+
   const pipeline::Resumption& resumption() const override { return options_.resumption; }
 
   std::vector<pipeline::StageTime> worked() const override {
@@ -356,6 +384,9 @@ class FakeLearner final : public pipeline::Learner {
   mutable std::mutex mu_;
   pipeline::LearnerDescription description_;
   std::vector<pipeline::StageTime> worked_;
+  std::optional<pipeline::RankFigures> ranks_;
+  absl::Status interruption_;
+  bool is_resumed_ = false;
   pipeline::OptimizerOptions optimizer_;
   pipeline::LearningFigures learning_;
   std::function<void(pipeline::ModelPrediction&)> change_;

@@ -14,6 +14,9 @@ _LOG = logging.getLogger("millrace")
 # States with a problem; the other states are temporary.
 _BROKEN = (SourceState.BACKING_OFF, SourceState.FAILED, SourceState.STALLED)
 
+# States of a learner that does not predict, though its source may stream.
+_IDLE = (LearnerState.FAILED, LearnerState.PAUSED, LearnerState.WAITING_FOR_RANKS)
+
 # Overloads worth a message: learning from fewer frames is planned.
 _GIVES_UP = (OverloadKind.DROPS, OverloadKind.ONLY_PREDICTS)
 
@@ -27,7 +30,7 @@ class StreamStatus:
     # The problem of the source, in words; else empty.
     source_cause: str
     learner_state: LearnerState
-    # Why the learner failed, in words; else empty.
+    # Why the learner failed or waits for other hosts, in words; else empty.
     learner_cause: str
     # The age of the stream's newest prediction. None before the first.
     prediction_age: datetime.timedelta | None
@@ -64,7 +67,7 @@ class StreamStatus:
         """"yard: its source is BACKING_OFF: no route leads to its address", for people."""
         if self.predicts and self.gives_up:
             return ": ".join(filter(None, (self.stream, self.overload_cause, self.overload_remedy)))
-        if self.learner_state in (LearnerState.FAILED, LearnerState.PAUSED):
+        if self.learner_state in _IDLE:
             what, cause = f"its learner is {self.learner_state}", self.learner_cause
         else:
             what, cause = f"its source is {self.source_state}", self.source_cause
@@ -103,4 +106,4 @@ class StatusLog:
     @staticmethod
     def _is_broken(status: StreamStatus) -> bool:
         return (status.source_state in _BROKEN
-                or status.learner_state in (LearnerState.FAILED, LearnerState.PAUSED))
+                or status.learner_state in _IDLE)
