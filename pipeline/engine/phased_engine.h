@@ -65,7 +65,7 @@ class PhasedEngine {
   absl::Status Drain();
 
   /// Gives up the samples under way, and ends the running plan's threads. No operation of it may
-  /// wait for ever. All calls fail until Resume().
+  /// wait forever. All calls fail until Resume().
   void Suspend();
   /// Calls `while_idle`, and continues the suspended plan with the next sample. Fails as
   /// `while_idle`. REQUIRES: Suspend() was the last call.

@@ -183,8 +183,8 @@ class Learner {
 
   /// OK, or UNAVAILABLE while samples cannot be admitted for now: processes on other hosts, which
   /// run stages, have not joined or were lost. Then AwaitRoom() and Admit() fail, samples under way
-  /// get no prediction, and the next ones have the next numbers. Begins in these functions, and ends
-  /// in AwaitRoom(). Thread-safe.
+  /// get no prediction, and the next ones have the next numbers. Begins in these functions, and
+  /// ends in AwaitRoom(). Thread-safe.
   [[nodiscard]] virtual absl::Status interruption() const { return absl::OkStatus(); }
 
   /// nullopt: this process runs all stages. Thread-safe.

@@ -45,8 +45,8 @@ class RankLeader {
 
   [[nodiscard]] virtual int port() const = 0;
 
-  /// Waits until all others have joined. They get the ranks from 1: those that wish for one in the
-  /// order of their wishes, then the others in the order in which they came.
+  /// Waits until all others have joined. They get the ranks from 1 in the order of their wishes,
+  /// and without wishes in the order in which they came.
   /// Fails with CANCELLED once a stop is requested; the processes that have joined then wait for
   /// the next call. Fails with UNAVAILABLE if a process is lost while they connect.
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<RankGroup>> Gather(

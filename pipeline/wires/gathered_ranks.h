@@ -1,4 +1,4 @@
-// The other processes of one learner, over time: each time that one is lost, all are gathered anew.
+// The other processes of one learner, over time: after each loss, all are gathered again.
 //
 //   gathering ──▶ Next() returns the group ──▶ in use ──▶ Replace(): one is lost ──┐
 //       ▲                                                                          │

@@ -10,7 +10,7 @@ namespace millrace::pipeline {
 struct RankFigures {
   /// Processes that the plan needs, with this one.
   int expected = 1;
-  /// Those that are there, with this one.
+  /// The processes that have joined, with this one.
   int joined = 1;
   /// The processes by rank, such as "process 17 on gpu2". Empty until all have joined.
   std::vector<std::string> names = {};

@@ -36,12 +36,12 @@ std::string ValueOf(const Environment& environment, const char* name) {
   return value != nullptr ? value : "";
 }
 
-absl::StatusOr<int> NumberIn(const Environment& environment, const char* name, int least) {
+absl::StatusOr<int> ReadNumber(const Environment& environment, const char* name, int min) {
   const std::string text = ValueOf(environment, name);
   int number = 0;
-  if (absl::SimpleAtoi(text, &number) && number >= least) return number;
+  if (absl::SimpleAtoi(text, &number) && number >= min) return number;
   return absl::InvalidArgumentError(absl::StrCat("the environment variable ", name, " is \"", text,
-                                                 "\"; it must be a number from ", least, " on"));
+                                                 "\"; it must be a number from ", min, " on"));
 }
 
 // A launcher that says how many processes there are always does: without it, the rank is another
@@ -54,9 +54,9 @@ bool HasStartedThis(const Launcher& launcher, const Environment& environment) {
 absl::StatusOr<std::optional<LaunchedRank>> Read(const Launcher& launcher,
                                                  const Environment& environment) {
   LaunchedRank launched{.launcher = launcher.name, .size = std::nullopt, .leader = {}};
-  MILLRACE_ASSIGN_OR_RETURN(launched.rank, NumberIn(environment, launcher.rank, 0));
+  MILLRACE_ASSIGN_OR_RETURN(launched.rank, ReadNumber(environment, launcher.rank, 0));
   if (!ValueOf(environment, launcher.size).empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(launched.size, NumberIn(environment, launcher.size, 1));
+    MILLRACE_ASSIGN_OR_RETURN(launched.size, ReadNumber(environment, launcher.size, 1));
     if (launched.rank >= *launched.size) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the environment variable ", launcher.rank, " is ", launched.rank, ", and ",

@@ -1,5 +1,5 @@
-// The place of this process among those that a launcher has started on several hosts: torchrun,
-// Slurm, Open MPI, MPICH or Kubernetes.
+// The place of this process among the processes of a launcher: torchrun, Slurm, Open MPI, MPICH or
+// Kubernetes.
 #pragma once
 
 #include <functional>

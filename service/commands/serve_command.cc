@@ -142,8 +142,8 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(RankDoor& ranks,
 
 /// The place of this process. Without a launcher, or without `ranks` in the configuration, it
 /// leads. If `ranks.listen` leaves out the host, it gets the leader's. Fails with INVALID_ARGUMENT
-/// if nobody says who leads, and with FAILED_PRECONDITION if there are fewer processes than a
-/// stream needs.
+/// if the leader's host is unknown, and with FAILED_PRECONDITION if there are fewer processes than
+/// a stream needs.
 absl::StatusOr<LaunchedRank> PlaceOf(Config& config) {
   std::string& listen = config.ranks.listen;
   if (listen.empty()) return LaunchedRank();

@@ -127,7 +127,7 @@ struct RanksConfig {
   std::string listen = {};
   /// The file with the secret that all ranks share.
   std::string secret_file = {};
-  /// A process that shows no sign of life for so many seconds is lost.
+  /// A process without a sign of life for this number of seconds is lost.
   double lost_after_s = 10;
 
   bool operator==(const RanksConfig&) const = default;

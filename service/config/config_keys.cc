@@ -114,7 +114,7 @@ constexpr ConfigKey kRanksKeys[] = {
      "The file with the secret that all hosts share: openssl rand -hex 32."},
     {"lost_after_s", RealType{1, 3600},
      Member([](auto& t) -> auto& { return t.config->ranks.lost_after_s; }),
-     "A host that shows no sign of life for so many seconds is lost. From 1 to 3600."},
+     "A host without a sign of life for this number of seconds is lost. From 1 to 3600."},
 };
 
 void CheckRanksSection(const Value& root, const RanksConfig& ranks) {

@@ -22,6 +22,33 @@ def resources(name: str) -> dict[str, dict]:
     return {one["kind"]: one for one in yaml.safe_load_all((FOLDER / name).read_text())}
 
 
+def validate(case: unittest.TestCase, text: str) -> None:
+    """Against Kubernetes' schemas."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(text)
+        file.flush()
+        run = subprocess.run(
+            [millrace_process.ROOT / ".deps/venv/bin/kubernetes-validate", "--strict", file.name],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+    case.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+
+def check_config(case: unittest.TestCase, config: str) -> None:
+    """With a secret in the place of the pod's."""
+    with tempfile.TemporaryDirectory() as folder:
+        secret = pathlib.Path(folder) / "secret"
+        secret.touch(mode=0o600)
+        secret.write_text("0123456789abcdef")
+        file = pathlib.Path(folder) / "millrace.yaml"
+        text = shipped_config.in_checkout(config, tempfile.gettempdir())
+        file.write_text(text.replace("/etc/millrace-ranks", folder))
+        run = millrace_process.run("check-config", str(file))
+    case.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+
 class MillraceTest(unittest.TestCase):
     def setUp(self):
         self.all = resources("millrace.yaml")
@@ -30,21 +57,10 @@ class MillraceTest(unittest.TestCase):
         self.config = self.all["ConfigMap"]["data"]["millrace.yaml"]
 
     def test_kubernetes_knows_all_of_it(self):
-        validate = millrace_process.ROOT / ".deps/venv/bin/kubernetes-validate"
-        run = subprocess.run(
-            [validate, "--strict", FOLDER / "millrace.yaml"],
-            text=True,
-            capture_output=True,
-            check=False,
-        )
-        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        validate(self, (FOLDER / "millrace.yaml").read_text())
 
     def test_its_configuration_is_one(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write(shipped_config.in_checkout(self.config, tempfile.gettempdir()))
-            file.flush()
-            run = millrace_process.run("check-config", file.name)
-        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        check_config(self, self.config)
 
     def test_ports_are_those_of_the_configuration_and_the_image(self):
         listen = yaml.safe_load(self.config)["listen"]
@@ -128,6 +144,60 @@ class MillraceTest(unittest.TestCase):
         self.assertEqual({mount["name"] for mount in self.container["volumeMounts"]}, there)
         config = next(v for v in self.pod["spec"]["volumes"] if v["name"] == "config")
         self.assertEqual(config["configMap"]["name"], self.all["ConfigMap"]["metadata"]["name"])
+
+
+class HostsTest(unittest.TestCase):
+    def setUp(self):
+        self.leader = resources("millrace.yaml")
+        self.hosts = resources("hosts.yaml")
+        self.set = resources("leaderworkerset.yaml")["LeaderWorkerSet"]
+        self.with_hosts = self.leader["ConfigMap"]["data"]["millrace.yaml"].replace("# ranks:", "ranks:").replace(
+            "# schedule:", "schedule:")
+        self.config = yaml.safe_load(self.with_hosts)
+
+    def test_kubernetes_knows_all_of_it(self):
+        validate(self, (FOLDER / "hosts.yaml").read_text())
+        template = self.set["spec"]["leaderWorkerTemplate"]
+        pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name} | template[name]["metadata"],
+                 "spec": template[name]["spec"]} for name in ("leaderTemplate", "workerTemplate")]
+        for pod in pods:
+            pod["metadata"]["name"] = "pod"
+        validate(self, yaml.safe_dump_all([*pods, resources("leaderworkerset.yaml")["PersistentVolumeClaim"]]))
+
+    def test_the_configuration_with_hosts_is_one(self):
+        check_config(self, self.with_hosts)
+
+    def test_there_are_as_many_processes_as_the_plan_needs(self):
+        others = self.config["schedule"]["stages_on"][0]
+        self.assertEqual(self.hosts["StatefulSet"]["spec"]["replicas"], others)
+        self.assertEqual(self.set["spec"]["leaderWorkerTemplate"]["size"], 1 + others)
+
+    def test_the_others_reach_the_leader_and_have_its_image_and_secret(self):
+        leader = self.leader["StatefulSet"]
+        [host] = self.hosts["StatefulSet"]["spec"]["template"]["spec"]["containers"]
+        name, port = self.config["ranks"]["listen"].split(":")
+        self.assertEqual(name, leader["metadata"]["name"] + "-0")
+        self.assertEqual(host["args"], ["join", f"{name}.{leader['spec']['serviceName']}:{port}", "--secret-file",
+                                        self.config["ranks"]["secret_file"]])
+        self.assertEqual(host["image"], leader["spec"]["template"]["spec"]["containers"][0]["image"])
+        secrets = [volume["secret"]["secretName"]
+                   for one in (leader, self.hosts["StatefulSet"])
+                   for volume in one["spec"]["template"]["spec"]["volumes"] if "secret" in volume]
+        self.assertEqual(secrets, ["millrace-ranks"] * 2)
+
+    def test_the_service_of_the_leader_selects_none_of_the_others(self):
+        labels = self.hosts["StatefulSet"]["spec"]["template"]["metadata"]["labels"]
+        selected = self.leader["Service"]["spec"]["selector"]
+        self.assertFalse(selected.items() <= labels.items())
+        for one in (labels, self.leader["StatefulSet"]["spec"]["template"]["metadata"]["labels"]):
+            policy = self.hosts["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"]
+            self.assertLessEqual(policy.items(), one.items())
+
+    def test_all_pods_of_the_set_run_the_same_command(self):
+        template = self.set["spec"]["leaderWorkerTemplate"]
+        containers = [template[name]["spec"]["containers"][0] for name in ("leaderTemplate", "workerTemplate")]
+        for key in ("image", "args", "securityContext"):
+            self.assertEqual(containers[0][key], containers[1][key])
 
 
 class MonitoringTest(unittest.TestCase):
