@@ -10,7 +10,7 @@ from millrace_testing import client, millrace_process
 
 VIDEO = str(millrace_process.ROOT / ".deps/video/vtest.avi")
 VIDEO_FRAMES = 795
-REASONS = {"queue_full", "no_predecessor", "gap", "rejected", "shutdown", "paused"}
+REASONS = {"queue_full", "no_predecessor", "gap", "rejected", "shutdown", "paused", "ranks_lost"}
 
 
 def street(**source) -> dict:

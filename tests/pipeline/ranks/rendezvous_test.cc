@@ -33,9 +33,9 @@ using Joining = std::future<absl::StatusOr<Group>>;
 
 constexpr char kSecret[] = "0123456789abcdef";
 
-Joining JoinInAThread(int port, const std::string& secret = kSecret) {
+Joining JoinInAThread(int port, const std::string& secret = kSecret, int wish = 0) {
   return std::async(std::launch::async, [=] {
-    return JoinLeader({.host = "127.0.0.1", .port = port, .secret = secret}, {});
+    return JoinLeader({.host = "127.0.0.1", .port = port, .secret = secret, .wish = wish}, {});
   });
 }
 
@@ -79,6 +79,7 @@ class RankGroupTest : public ::testing::Test {
   std::vector<std::string> refused_;
   std::atomic<int> refused_count_ = 0;
   std::function<void()> on_joined_;
+  std::atomic<std::size_t> arrived_ = 0;
   std::unique_ptr<RankLeader> leader_;
 };
 
@@ -169,6 +170,38 @@ TEST_F(RankGroupTest, TheNextGroupOfALeaderIsANewEpoch) {
   EXPECT_TRUE(groups[0]->wires().Send(1, 1, std::as_bytes(std::span(&sent, 1)))->Wait().ok());
   EXPECT_TRUE(receiving->Wait().ok());
   EXPECT_EQ(got, 5);
+}
+
+// One by one, so that the order of joining is another.
+TEST_F(RankGroupTest, RanksGoByWishesFirst) {
+  std::vector<Joining> joining;
+  std::jthread one_by_one([&] {
+    for (const int wish : {0, 3, 1}) {
+      const std::size_t there = arrived_;
+      joining.push_back(JoinInAThread(leader_->port(), kSecret, wish));
+      while (arrived_ == there) std::this_thread::yield();
+    }
+  });
+  on_joined_ = [this] { ++arrived_; };
+  const absl::StatusOr<Group> leader = leader_->Gather({.size = 4});
+  ASSERT_TRUE(leader.ok()) << leader.status();
+  one_by_one.join();
+  std::vector<int> ranks;
+  std::vector<absl::StatusOr<Group>> groups;
+  for (Joining& one : joining) groups.push_back(one.get());
+  for (const absl::StatusOr<Group>& group : groups) ranks.push_back((*group)->rank());
+  EXPECT_THAT(ranks, ElementsAre(3, 2, 1));
+}
+
+TEST_F(RankGroupTest, AGatheringSaysHowManyAreThere) {
+  std::vector<int> there;
+  std::vector<Joining> joining;
+  for (int i = 0; i < 2; ++i) joining.push_back(JoinInAThread(leader_->port()));
+  const absl::StatusOr<Group> leader =
+      leader_->Gather({.size = 3, .on_there = [&](int count) { there.push_back(count); }});
+  ASSERT_TRUE(leader.ok()) << leader.status();
+  EXPECT_EQ(there.back(), 3);
+  for (Joining& one : joining) EXPECT_TRUE(one.get().ok());
 }
 
 TEST_F(RankGroupTest, AnotherSecretIsRefusedAndTheLeaderWaitsOn) {

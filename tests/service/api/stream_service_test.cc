@@ -48,7 +48,7 @@ TEST_F(StreamServiceTest, TellsWhatBecameOfEveryFrame) {
   EXPECT_EQ(stream.frames().received(), 4u);
   EXPECT_EQ(stream.frames().predicted(), 2u);
   EXPECT_EQ(stream.frames().in_flight(), 1u);
-  ASSERT_EQ(stream.frames().dropped_size(), 6);
+  ASSERT_EQ(stream.frames().dropped_size(), 7);
   EXPECT_EQ(stream.frames().dropped(0).reason(), v1::DROP_REASON_QUEUE_FULL);
   EXPECT_EQ(stream.frames().dropped(1).reason(), v1::DROP_REASON_NO_PREDECESSOR);
   EXPECT_EQ(stream.frames().dropped(1).frames(), 1u);

@@ -38,7 +38,8 @@ TEST(SummaryJsonTest, SaysWhatTheRunCameTo) {
                                      {"gap", 0},
                                      {"rejected", 0},
                                      {"shutdown", 0},
-                                     {"paused", 0}}));
+                                     {"paused", 0},
+                                     {"ranks_lost", 0}}));
     EXPECT_EQ(part["in_flight"], 3);
     EXPECT_NEAR(part["rate_in"], 10, 1e-9);
     EXPECT_NEAR(part["rate_out"], 5, 1e-9);
