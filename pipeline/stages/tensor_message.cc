@@ -1,6 +1,8 @@
 #include "pipeline/stages/tensor_message.h"
 
+#include <algorithm>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <ATen/ops/empty.h>
@@ -21,10 +23,41 @@ TensorForm FormOf(const at::Tensor& tensor) {
           .strides = tensor.strides().vec()};
 }
 
+// As at::empty() aligns its memory: kernels may depend on it.
+constexpr std::int64_t kAlignment = 64;
+
 // From the first element to the last one in memory.
-std::span<std::byte> MemoryOf(const at::Tensor& tensor, std::int64_t extent) {
-  return {static_cast<std::byte*>(tensor.data_ptr()),
-          static_cast<std::size_t>(extent) * tensor.element_size()};
+std::int64_t BytesOf(const TensorForm& form) {
+  if (form.type == -1) return 0;
+  const auto type = static_cast<at::ScalarType>(form.type);
+  return form.Extent() * static_cast<std::int64_t>(c10::elementSize(type));
+}
+
+// Where the tensors of a message lie in its memory.
+struct Layout {
+  std::vector<std::int64_t> begins = {};  // By tensor, in bytes.
+  std::int64_t bytes = 0;
+  int tensors = 0;  // With memory.
+};
+
+Layout LayoutOf(const std::vector<TensorForm>& forms) {
+  Layout layout;
+  for (const TensorForm& form : forms) {
+    layout.begins.push_back((layout.bytes + kAlignment - 1) / kAlignment * kAlignment);
+    const std::int64_t bytes = BytesOf(form);
+    if (bytes == 0) continue;
+    layout.bytes = layout.begins.back() + bytes;
+    ++layout.tensors;
+  }
+  return layout;
+}
+
+at::Tensor MemoryFor(const Layout& layout) {
+  return at::empty({layout.bytes}, at::TensorOptions(at::kByte));
+}
+
+std::span<std::byte> AsBytes(const at::Tensor& memory) {
+  return {static_cast<std::byte*>(memory.data_ptr()), static_cast<std::size_t>(memory.nbytes())};
 }
 
 bool IsPlainType(int type) {
@@ -55,12 +88,18 @@ OutgoingMessage::OutgoingMessage(const MessageRoute& route, TensorMessage messag
   }
   *head_ = *encoded;
   transfers_.push_back(route.wires.Send(route.rank, route.tag, std::as_bytes(std::span(*head_))));
+  const Layout layout = LayoutOf(head.tensors);
+  if (layout.tensors == 0) return;
+  if (layout.tensors > 1) memory_ = MemoryFor(layout);
+  std::span<std::byte> bytes;
   for (std::size_t i = 0; i < head.tensors.size(); ++i) {
-    if (!message_.tensors[i].defined()) continue;
-    const auto bytes = MemoryOf(message_.tensors[i], head.tensors[i].Extent());
-    if (bytes.empty()) continue;
-    transfers_.push_back(route.wires.Send(route.rank, route.tag + 1, bytes));
+    const auto size = static_cast<std::size_t>(BytesOf(head.tensors[i]));
+    if (size == 0) continue;
+    bytes = {static_cast<std::byte*>(message_.tensors[i].data_ptr()), size};
+    if (memory_.defined()) std::ranges::copy(bytes, AsBytes(memory_).data() + layout.begins[i]);
   }
+  if (memory_.defined()) bytes = AsBytes(memory_);
+  transfers_.push_back(route.wires.Send(route.rank, route.tag + 1, bytes));
 }
 
 absl::Status OutgoingMessage::Wait() {
@@ -87,24 +126,25 @@ absl::StatusOr<MessageHead> IncomingMessage::WaitForHead() {
 absl::StatusOr<TensorMessage> IncomingMessage::WaitForTensors(const MessageHead& head) {
   TensorMessage message{
       .sample = head.sample, .kind = head.kind, .rate_scale = head.rate_scale, .tensors = {}};
-  // Destroyed before the tensors that they fill.
-  std::vector<std::unique_ptr<WireTransfer>> transfers;
   for (const TensorForm& form : head.tensors) {
-    message.tensors.emplace_back();
-    if (form.type == -1) continue;
-    if (!IsPlainType(form.type)) {
+    if (form.type != -1 && !IsPlainType(form.type)) {
       return Unexpected(absl::StrCat("of tensors of type ", form.type), "of plain numbers");
     }
-    const at::Tensor memory =
-        at::empty({form.Extent()}, at::TensorOptions(static_cast<at::ScalarType>(form.type)));
-    message.tensors.back() = memory.as_strided(form.sizes, form.strides);
-    const auto bytes = MemoryOf(memory, form.Extent());
-    if (bytes.empty()) continue;
-    transfers.push_back(route_.wires.Receive(route_.rank, route_.tag + 1, bytes));
   }
-  for (const std::unique_ptr<WireTransfer>& transfer : transfers) {
-    MILLRACE_RETURN_IF_ERROR(transfer->Wait());
+  const Layout layout = LayoutOf(head.tensors);
+  const at::Tensor memory = MemoryFor(layout);
+  for (std::size_t i = 0; i < head.tensors.size(); ++i) {
+    const TensorForm& form = head.tensors[i];
+    message.tensors.emplace_back();
+    if (form.type == -1) continue;
+    const auto type = static_cast<at::ScalarType>(form.type);
+    const auto first = layout.begins[i] / static_cast<std::int64_t>(c10::elementSize(type));
+    message.tensors.back() = at::empty({0}, at::TensorOptions(type));
+    message.tensors.back().set_(memory.storage(), first, form.sizes, form.strides);
   }
+  if (layout.bytes == 0) return message;
+  const auto received = route_.wires.Receive(route_.rank, route_.tag + 1, AsBytes(memory));
+  MILLRACE_RETURN_IF_ERROR(received->Wait());
   return message;
 }
 

@@ -1,4 +1,6 @@
-// Tensors on their way between two ranks: a head (message_head.h), then the memory of each tensor.
+// Tensors on their way between two ranks: a head (message_head.h), then the memory of all tensors as
+// one transfer. Each transfer costs several system calls on both sides, so several tensors are
+// copied together.
 #pragma once
 
 #include <cstddef>
@@ -47,6 +49,7 @@ class OutgoingMessage {
   // Transfers refer to the members before them.
   TensorMessage message_;
   std::unique_ptr<EncodedHead> head_;
+  at::Tensor memory_;  // Of the message's tensors, if there are several.
   absl::Status encoded_;
   std::vector<std::unique_ptr<WireTransfer>> transfers_;
 };
