@@ -280,6 +280,7 @@ class FlowLearner final : public Learner {
     const RankGroup* const group = ranks_ != nullptr ? ranks_->group() : nullptr;
     if (result.ok() || group == nullptr || group->lost().ok()) return result;
     run_->Suspend();
+    recovery_->RestoreGood();  // At once: Predict() answers meanwhile.
     plan_->Forget();
     MILLRACE_RETURN_IF_ERROR(ranks_->Replace(/*served=*/newest_prediction_ >= first_of_group_));
     return interruption();
@@ -298,8 +299,7 @@ class FlowLearner final : public Learner {
     RankTask task = rank_task_;
     task.phases = PhasesFrom(std::move(task.phases), run_->next_sample());
     MILLRACE_RETURN_IF_ERROR(SendTask(group, task));
-    return run_->Resume(RanksOver(group.wires(), group.epoch()),
-                        [this](StagedNetwork& /*network*/) { recovery_->RestoreGood(); });
+    return run_->Resume(RanksOver(group.wires(), group.epoch()));
   }
 
   [[nodiscard]] RankTask TaskFor(const Cuts& cuts, const Phases& phases) const {

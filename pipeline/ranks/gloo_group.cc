@@ -116,10 +116,10 @@ GlooGroup::Beat GlooGroup::NextBeat() {
   if (failure_.ok() && !is_closing_) changed_.wait_for(mu_, kBetweenBeats);
   Beat beat;
   if (!failure_.ok()) {
-    // A process that is asked to end leaves; it has not failed.
-    const bool leaves = cause_ == Cause::kOwnFailure && absl::IsCancelled(failure_);
-    beat.kind = leaves || cause_ == Cause::kLost ? Beat::Kind::kLost : Beat::Kind::kFailed;
-    const std::string whose = cause_ == Cause::kOwnFailure ? NameOf(options_.rank) + ": " : "";
+    const bool is_loss = cause_ == Cause::kLost || cause_ == Cause::kLeaving;
+    beat.kind = is_loss ? Beat::Kind::kLost : Beat::Kind::kFailed;
+    const bool is_own = cause_ == Cause::kLeaving || cause_ == Cause::kOwnFailure;
+    const std::string whose = is_own ? NameOf(options_.rank) + ": " : "";
     const std::string words = absl::StrCat(whose, failure_.message());
     std::copy_n(words.begin(), std::min(words.size(), beat.words.size() - 1), beat.words.begin());
   } else if (is_closing_) {

@@ -55,11 +55,14 @@ class GlooGroup final : public RankGroup {
   [[nodiscard]] std::int64_t epoch() const override { return options_.epoch; }
   [[nodiscard]] std::string name(int rank) const override { return options_.names[rank]; }
   [[nodiscard]] absl::Status lost() const override ABSL_LOCKS_EXCLUDED(mu_);
+  void Leave() override ABSL_LOCKS_EXCLUDED(mu_) {
+    Fail(absl::CancelledError("this process was asked to end"), Cause::kLeaving);
+  }
 
  private:
   struct Beat;
   // Why the group is over.
-  enum class Cause { kLost, kOwnFailure, kFailureElsewhere };
+  enum class Cause { kLost, kLeaving, kOwnFailure, kFailureElsewhere };
   // The other end of a connection for beats.
   struct Peer {
     int rank = 0;

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -40,6 +41,23 @@ bool IsAnyAddress(const sockaddr& address) {
   }
   const auto& of_v6 = reinterpret_cast<const sockaddr_in6&>(address);
   return address.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&of_v6.sin6_addr) != 0;
+}
+
+bool IsLoopback(const sockaddr& address) {
+  if (address.sa_family == AF_INET) {
+    constexpr std::uint32_t kNetwork = 127;
+    const auto& of_v4 = reinterpret_cast<const sockaddr_in&>(address);
+    return ntohl(of_v4.sin_addr.s_addr) >> 24 == kNetwork;
+  }
+  const auto& of_v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  return address.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&of_v6.sin6_addr) != 0;
+}
+
+// Neither an address nor "localhost".
+bool IsNameOfHost(const std::string& host) {
+  in6_addr parsed{};
+  return host != "localhost" && ::inet_pton(AF_INET, host.c_str(), &parsed) != 1 &&
+         ::inet_pton(AF_INET6, host.c_str(), &parsed) != 1;
 }
 
 // The own end of `socket`.
@@ -77,6 +95,12 @@ absl::StatusOr<BoundSocket> BindTo(const std::string& host, int port) {
     if (IsAnyAddress(*one->ai_addr)) {
       return absl::InvalidArgumentError(absl::StrCat(
           host, " is every address of this host: name the one at which the other ranks reach it"));
+    }
+    if (IsLoopback(*one->ai_addr) && IsNameOfHost(host)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(host,
+                       " is a loopback address on this host (see /etc/hosts), which no other "
+                       "host can reach: write the address that they reach"));
     }
     Descriptor socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int yes = 1;

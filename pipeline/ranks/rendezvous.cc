@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -38,6 +39,8 @@ constexpr milliseconds kGroupLimit = std::chrono::seconds(15);
 constexpr milliseconds kPause{20};
 // A process that waits shows a sign after each pause. Without one for so long, it has left.
 constexpr milliseconds kLeftAfter = std::chrono::seconds(5);
+// A process that was frozen or cut off for so long may count as left: it introduces itself again.
+constexpr milliseconds kMaxGap = kLeftAfter / 2;
 constexpr std::int64_t kMaxUnread = 1000;
 constexpr std::size_t kMinSecretBytes = 16;
 
@@ -107,7 +110,9 @@ class StoreLeader final : public RankLeader {
         },
         [](std::string_view text) { return absl::UnavailableError(CauseLine(text)); });
     MILLRACE_RETURN_IF_ERROR(chosen);
-    return MakeGroup(group, request.stop);
+    absl::StatusOr<Group> made = MakeGroup(group, request.stop);
+    Forget();
+    return made;
   }
 
  private:
@@ -142,7 +147,22 @@ class StoreLeader final : public RankLeader {
                     {"names", group.names},
                     {"lost after ms", group.lost_after.count()}});
     }
+    answered_.assign(joined_.begin(), end);
     joined_.erase(joined_.begin(), end);
+  }
+
+  // The answered processes no longer read what the store has of them.
+  void Forget() {
+    for (const Joined& one : std::exchange(answered_, {})) {
+      for (const std::string& key :
+           {HelloOf(one.arrival), SignsOf(one.arrival), AnswerTo(one.arrival)}) {
+        try {
+          store_->deleteKey(key);
+        } catch (const std::exception&) {
+          return;  // The store has failed: the next call says so.
+        }
+      }
+    }
   }
 
   absl::Status AwaitAll(const JoinRequest& request) {
@@ -150,15 +170,23 @@ class StoreLeader final : public RankLeader {
     // A process may have left since the last call.
     DropLeft();
     newest_ = MonotonicClock().Now();
-    int known = 0;
+    int known = -1;
+    const nanoseconds end = newest_ + request.patience;
+    nanoseconds last = newest_;
     while (true) {
       TakeGreetings(wanted);
+      // While this process was frozen, the others were not heard.
+      const nanoseconds now = MonotonicClock().Now();
+      if (now - std::exchange(last, now) > kMaxGap) {
+        for (Joined& joined : joined_) joined.last_sign = now;
+      }
       DropLeft();
       const auto there = static_cast<int>(
           std::ranges::count_if(joined_, [this](const Joined& one) { return IsThere(one); }));
       if (std::exchange(known, there) != there && request.on_there) request.on_there(1 + there);
       if (there >= wanted) return absl::OkStatus();
       if (request.stop.stop_requested()) return NotWanted();
+      if (now >= end) return absl::DeadlineExceededError("some processes are still missing");
       std::this_thread::sleep_for(kPause);
     }
   }
@@ -237,6 +265,7 @@ class StoreLeader final : public RankLeader {
   std::int64_t known_ = 0;         // Arrivals.
   std::set<std::int64_t> unread_;  // Arrivals whose greeting has not come.
   std::vector<Joined> joined_;     // In the order of their greetings.
+  std::vector<Joined> answered_;   // The last group's.
   nanoseconds newest_{0};          // When the last of them came.
   std::int64_t epoch_ = 0;
 };
@@ -264,12 +293,16 @@ absl::StatusOr<LeaderStore> FindLeader(const JoinOptions& options, const std::st
                              });
 }
 
-// The leader's answer to an arrival. Waits for it, and shows signs of life meanwhile. Throws.
+// The leader's answer to an arrival; null if this process should introduce itself again. Waits for
+// it, and shows signs of life meanwhile. Throws.
 absl::StatusOr<Json> AwaitAnswer(const Store& store, std::int64_t arrival,
                                  const std::string& secret, const std::string& nonce,
                                  const std::stop_token& stop) {
+  nanoseconds last = MonotonicClock().Now();
   while (!store->check({AnswerTo(arrival)})) {
     if (stop.stop_requested()) return NotWanted();
+    const nanoseconds now = MonotonicClock().Now();
+    if (now - std::exchange(last, now) > kMaxGap) return Json();
     store->add(SignsOf(arrival), 1);
     std::this_thread::sleep_for(kPause);
   }
@@ -295,12 +328,15 @@ struct Answered {
 // Throws if the leader ends.
 Answered Introduce(const LeaderStore& leader, const std::string& secret, int wish,
                    const std::stop_token& stop) {
-  const std::string nonce = MakeNonce();
-  const std::int64_t arrival = leader.store->add(kArrivals, 1);
-  const std::string hello =
-      Seal(secret, HelloContext(leader.challenge, arrival), TextOf(OwnGreeting(nonce, wish)));
-  leader.store->set(HelloOf(arrival), Bytes(hello));
-  const absl::StatusOr<Json> answer = AwaitAnswer(leader.store, arrival, secret, nonce, stop);
+  absl::StatusOr<Json> answer = Json();
+  while (answer.ok() && answer->is_null()) {
+    const std::string nonce = MakeNonce();
+    const std::int64_t arrival = leader.store->add(kArrivals, 1);
+    const std::string hello =
+        Seal(secret, HelloContext(leader.challenge, arrival), TextOf(OwnGreeting(nonce, wish)));
+    leader.store->set(HelloOf(arrival), Bytes(hello));
+    answer = AwaitAnswer(leader.store, arrival, secret, nonce, stop);
+  }
   if (!answer.ok()) return {.status = answer.status()};
   return {.group = {.store = leader.store,
                     .address = {},
@@ -329,7 +365,10 @@ absl::StatusOr<std::unique_ptr<RankGroup>> JoinLeader(const JoinOptions& options
   MILLRACE_ASSIGN_OR_RETURN(const std::string own_address,
                             OwnAddressTowards(options.host, options.port, kConnectLimit));
   QuietC10d();
-  MILLRACE_ASSIGN_OR_RETURN(const LeaderStore leader, FindLeader(options, stop));
+  const absl::StatusOr<LeaderStore> found = FindLeader(options, stop);
+  if (absl::IsUnavailable(found.status())) return absl::NotFoundError(found.status().message());
+  MILLRACE_RETURN_IF_ERROR(found.status());
+  const LeaderStore& leader = *found;
   // The leader may wait for others for days.
   constexpr milliseconds kAYear = std::chrono::hours(24 * 365);
   MILLRACE_ASSIGN_OR_RETURN(

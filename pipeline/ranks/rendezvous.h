@@ -46,9 +46,9 @@ class RankLeader {
   [[nodiscard]] virtual int port() const = 0;
 
   /// Waits until all others have joined. They get the ranks from 1 in the order of their wishes,
-  /// and without wishes in the order in which they came.
-  /// Fails with CANCELLED once a stop is requested; the processes that have joined then wait for
-  /// the next call. Fails with UNAVAILABLE if a process is lost while they connect.
+  /// and without wishes in the order in which they came. Fails with CANCELLED once a stop is
+  /// requested, and with DEADLINE_EXCEEDED after the patience; the processes that have joined then
+  /// wait for the next call. Fails with UNAVAILABLE if a process is lost while they connect.
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<RankGroup>> Gather(
       const JoinRequest& request) = 0;
 };
@@ -63,7 +63,8 @@ struct JoinOptions {
 };
 
 /// Joins a leader, and waits for the other ranks. Fails with
-///   UNAVAILABLE          if no leader answers there, or it ends
+///   NOT_FOUND            if no leader answers there
+///   UNAVAILABLE          if it ends, or a rank cannot be reached
 ///   PERMISSION_DENIED    if the secrets differ
 ///   FAILED_PRECONDITION  if the programs differ
 ///   CANCELLED            once `stop` is requested

@@ -113,7 +113,7 @@ class Recovery {
   void RollBack();
 
   /// Restores the newest state that has proven good, without a change of the learning rate. For a
-  /// network whose stages on other ranks are lost. REQUIRES: as RollBack().
+  /// network whose stages on other ranks are lost. REQUIRES: nothing runs.
   void RestoreGood() { Restore(snapshots_.Settle().state); }
 
   /// Whether the network has diverged too often in a row. It has then rolled back, and updates have

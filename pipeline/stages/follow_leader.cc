@@ -6,6 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/exception_to_status.h"
+#include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/ranks/rank_task.h"
 #include "pipeline/stages/admissions.h"
@@ -70,7 +72,7 @@ absl::Status FollowTask(RankGroup& group, const RankTask& task, FollowedNetwork 
 }
 
 absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks) {
-  absl::Status end = Follow(run, ranks);
+  absl::Status end = ExceptionToStatus([&] { return Follow(run, ranks); }, InternalCause);
   if (!end.ok()) run.network().AbortTransfers(end);
   return end;
 }

@@ -87,11 +87,20 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
   MakeDevices make_devices = MakeDeviceStreams(options.network.devices);
   std::unique_ptr<NetworkRun> run(new NetworkRun(
       std::move(options.network), std::move(options.on_switch), std::move(options.on_optimizer)));
-  StagedNetwork& network = run->network_;
-  if (options.prepare) options.prepare(network);
-  if (!options.suspended) MILLRACE_RETURN_IF_ERROR(network.SpreadState());
+  const bool suspended = options.suspended;
+  if (absl::Status begun = run->Begin(std::move(options), std::move(make_devices)); !begun.ok()) {
+    run->network_.AbortTransfers(begun);
+    return begun;
+  }
+  if (suspended) run->Suspend();
+  return run;
+}
+
+absl::Status NetworkRun::Begin(Options options, MakeDevices make_devices) {
+  if (options.prepare) options.prepare(network_);
+  if (!options.suspended) MILLRACE_RETURN_IF_ERROR(network_.SpreadState());
   std::vector<ObserveOperation> observers = std::move(options.observers);
-  observers.insert(observers.begin(), network.Observer());
+  observers.insert(observers.begin(), network_.Observer());
   if (options.recorder != nullptr) {
     std::size_t devices = 0;
     for (const Phase& phase : options.phases) {
@@ -100,19 +109,16 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
     observers.push_back(options.recorder->Observer(devices));
   }
   MILLRACE_ASSIGN_OR_RETURN(
-      run->engine_,
-      PhasedEngine::Start(
-          {.phases = std::move(options.phases),
-           .run = std::bind_front(&StagedNetwork::Run, &network),
-           .on_worker_start = [threads = options.threads_per_stage](
-                                  int device) { PrepareWorker(device, threads); },
-           .make_devices = std::move(make_devices),
-           .on_switch = [run = run.get()](
-                            const Phase& phase) { run->SwitchTo(phase, run->network_.cuts()); },
-           .observers = std::move(observers),
-           .clock = options.clock}));
-  if (options.suspended) run->Suspend();
-  return run;
+      engine_, PhasedEngine::Start(
+                   {.phases = std::move(options.phases),
+                    .run = std::bind_front(&StagedNetwork::Run, &network_),
+                    .on_worker_start = [threads = options.threads_per_stage](
+                                           int device) { PrepareWorker(device, threads); },
+                    .make_devices = std::move(make_devices),
+                    .on_switch = [this](const Phase& phase) { SwitchTo(phase, network_.cuts()); },
+                    .observers = std::move(observers),
+                    .clock = options.clock}));
+  return absl::OkStatus();
 }
 
 // Workers may wait for other ranks, and those for this one.
@@ -195,12 +201,10 @@ void NetworkRun::Suspend() {
   network_.LeaveRanks();
 }
 
-absl::Status NetworkRun::Resume(RankWires ranks,
-                                absl::FunctionRef<void(StagedNetwork&)> while_idle) {
+absl::Status NetworkRun::Resume(RankWires ranks) {
   return AbortUnlessOk([&] {
     return engine_->Resume([&](const Phase& phase) {
       network_.JoinRanks(std::move(ranks), phase.plan, phase.first_sample);
-      while_idle(network_);
       return network_.SpreadState();
     });
   });

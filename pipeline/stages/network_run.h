@@ -117,12 +117,13 @@ class NetworkRun {
   absl::Status Switch(Plan plan, const Cuts& cuts);
 
   /// After other ranks are lost: gives up the samples under way, and uses the ranks' wires no more.
-  /// All other calls fail until Resume(), but those of the network's state.
+  /// All other calls fail until Resume(), but those of the network's state, such as
+  /// NetworkStore::Restore().
   void Suspend();
-  /// Continues with other ranks, and the next sample. Calls `while_idle` before, and passes the
-  /// network's state on. Fails if a rank is lost. REQUIRES: Suspend() was the last call, and the
-  /// ranks run the same phases from next_sample() on.
-  absl::Status Resume(RankWires ranks, absl::FunctionRef<void(StagedNetwork&)> while_idle);
+  /// Continues with other ranks, to which it passes the network's state on, and the next sample.
+  /// Fails if a rank is lost. REQUIRES: the run is suspended, and the ranks run the same phases
+  /// from next_sample() on.
+  absl::Status Resume(RankWires ranks);
 
   /// Runs every operation whose inputs exist, on all ranks, and brings the state of all stages into
   /// the leader's store. No sample can be admitted afterwards.
@@ -142,6 +143,7 @@ class NetworkRun {
         optimizer_(network.optimizer),
         network_(std::move(network)) {}
 
+  [[nodiscard]] absl::Status Begin(Options options, MakeDevices make_devices);
   template <typename Call>
   auto AbortUnlessOk(const Call& call);
   void SwitchTo(const Phase& phase, const Cuts& cuts);

@@ -21,13 +21,24 @@ GatheredRanks::GatheredRanks(JoinRanks join, int size, const Clock& clock)
 GatheredRanks::~GatheredRanks() = default;
 
 void GatheredRanks::Gather() {
-  const int size = figures().expected;
-  gatherer_ = std::jthread([this, size](const std::stop_token& stop) {
+  gatherer_ = std::jthread([this, size = figures().expected](const std::stop_token& stop) {
+    GatherUntilAllConnect(size, stop);
+  });
+}
+
+void GatheredRanks::GatherUntilAllConnect(int size, const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds kBetweenTries{200};
+  while (true) {
     auto group =
         join_({.size = size, .stop = stop, .on_there = [this](int there) { OnThere(there); }});
     const MutexLock lock(mu_);
-    next_ = std::move(group);
-  });
+    if (!absl::IsUnavailable(group.status()) || stop.stop_requested()) {
+      next_ = std::move(group);
+      return;
+    }
+    why_ = group.status();
+    stopped_.wait_for(mu_, stop, kBetweenTries, [] { return false; });
+  }
 }
 
 void GatheredRanks::OnThere(int there) {
@@ -56,15 +67,13 @@ absl::StatusOr<RankGroup*> GatheredRanks::Next() {
 
 bool GatheredRanks::IsUselessTooOften(bool served) {
   if (served) {
-    useless_ = 0;
+    useless_.clear();
     return false;
   }
-  const nanoseconds now = clock_.Now();
-  if (useless_ == 0 || now - first_useless_ > std::chrono::minutes(1)) {
-    useless_ = 0;
-    first_useless_ = now;
-  }
-  return ++useless_ == kMaxUseless;
+  useless_.push_back(clock_.Now());
+  if (useless_.size() > kMaxUseless) useless_.pop_front();
+  return useless_.size() == kMaxUseless &&
+         useless_.back() - useless_.front() <= std::chrono::minutes(1);
 }
 
 absl::Status GatheredRanks::Replace(bool served) {
@@ -76,18 +85,17 @@ absl::Status GatheredRanks::Replace(bool served) {
     ++figures_.lost;
     figures_.joined = 1;
     figures_.names.clear();
+    why_ = absl::OkStatus();
   }
   if (IsUselessTooOften(served)) {
     return absl::Status(lost.code(), absl::StrCat(lost.message(), "; ", kMaxUseless,
                                                   " times within a minute, a process was lost "
                                                   "before the first prediction"));
   }
-  {
-    const MutexLock lock(mu_);
-    is_gathering_ = true;
-    lost_ = lost;
-  }
   Gather();
+  const MutexLock lock(mu_);
+  is_gathering_ = true;
+  if (why_.ok()) why_ = lost;
   return absl::OkStatus();
 }
 
@@ -97,7 +105,7 @@ absl::Status GatheredRanks::missing() const {
   const int missing = figures_.expected - figures_.joined;
   std::string why = missing > 0 ? absl::StrCat("waiting for ", Plural(missing, "process", "es"))
                                 : "all processes have joined, and connect";
-  if (!lost_.ok()) absl::StrAppend(&why, ": ", lost_.message());
+  if (!why_.ok()) absl::StrAppend(&why, ": ", why_.message());
   return absl::UnavailableError(why);
 }
 

@@ -5,8 +5,11 @@
 //       └──────────────────────────────────────────────────────────────────────────┘
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
@@ -35,19 +38,21 @@ class GatheredRanks {
   [[nodiscard]] RankGroup* group() const { return group_.get(); }
 
   /// Takes the next group into use if all its processes have joined. Null if some are still
-  /// missing. Never waits. Fails as `join`. REQUIRES: group() is null.
+  /// missing, or could not connect. Never waits. Fails as `join`, but not with UNAVAILABLE.
+  /// REQUIRES: group() is null.
   [[nodiscard]] absl::StatusOr<RankGroup*> Next() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Ends the group, which has lost a process, and begins to gather the next one. `served`: the
   /// group was of use. Fails with the cause if kMaxUseless groups in a row were of no use, within a
   /// minute. REQUIRES: group()->lost() is not OK, and nothing uses its wires.
   [[nodiscard]] absl::Status Replace(bool served) ABSL_LOCKS_EXCLUDED(mu_);
-  static constexpr int kMaxUseless = 3;
+  static constexpr std::size_t kMaxUseless = 3;
 
   /// Ends the gathering, if it gathers: no group comes any more.
   void StopGathering() { gatherer_.request_stop(); }
 
-  /// OK unless it gathers. Then UNAVAILABLE: how many are missing, and who was lost. Thread-safe.
+  /// OK unless it gathers. Then UNAVAILABLE: how many are missing, and who was lost or cannot be
+  /// reached. Thread-safe.
   [[nodiscard]] absl::Status missing() const ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Thread-safe.
@@ -55,6 +60,7 @@ class GatheredRanks {
 
  private:
   void Gather() ABSL_LOCKS_EXCLUDED(mu_);
+  void GatherUntilAllConnect(int size, const std::stop_token& stop) ABSL_LOCKS_EXCLUDED(mu_);
   void OnThere(int there) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool IsUselessTooOften(bool served);
 
@@ -62,12 +68,12 @@ class GatheredRanks {
   const Clock& clock_;
 
   std::unique_ptr<RankGroup> group_;
-  int useless_ = 0;  // Groups in a row.
-  nanoseconds first_useless_{0};
+  std::deque<nanoseconds> useless_;  // When the last groups ended, in a row.
 
   mutable Mutex mu_;
+  CondVar stopped_;
   bool is_gathering_ ABSL_GUARDED_BY(mu_) = true;
-  absl::Status lost_ ABSL_GUARDED_BY(mu_);  // Why it gathers; OK for the first group.
+  absl::Status why_ ABSL_GUARDED_BY(mu_);  // Why it gathers; OK for the first group.
   RankFigures figures_ ABSL_GUARDED_BY(mu_);
   std::optional<absl::StatusOr<std::unique_ptr<RankGroup>>> next_ ABSL_GUARDED_BY(mu_);
 

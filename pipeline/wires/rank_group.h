@@ -15,7 +15,7 @@
 namespace millrace::pipeline {
 
 /// A process that shows no sign of life for so long is lost, unless configured otherwise.
-inline constexpr std::chrono::milliseconds kUsualLostAfter = std::chrono::seconds(10);
+inline constexpr std::chrono::milliseconds kUsualLostAfter = std::chrono::seconds(5);
 
 /// Processes that are joined. If one is lost, the group is over.
 class RankGroup {
@@ -36,6 +36,10 @@ class RankGroup {
   /// OK until another process is lost, or leaves because it was asked to end; then UNAVAILABLE with
   /// its name and the cause. Stays OK if the group is over because a rank has failed. Thread-safe.
   [[nodiscard]] virtual absl::Status lost() const = 0;
+
+  /// This process leaves because it was asked to end: all transfers of all ranks end, and the
+  /// others count it as lost. Thread-safe.
+  virtual void Leave() = 0;
 };
 
 /// A wish for other processes.
@@ -43,12 +47,15 @@ struct JoinRequest {
   /// All processes, with this one.
   int size = 1;
   std::stop_token stop = {};
+  /// After this time it fails with DEADLINE_EXCEEDED, unless all are there.
+  std::chrono::nanoseconds patience = std::chrono::hours(24 * 365);
   /// Called with the number of processes that are there so far, with this one, each time that it
   /// changes. May be empty.
   std::function<void(int there)> on_there = {};
 };
 
-/// Waits for the other processes, and leads them. Fails with CANCELLED once a stop is requested.
+/// Waits for the other processes, and leads them. Fails with CANCELLED once a stop is requested,
+/// and with UNAVAILABLE if a process is lost while they connect: another try may succeed.
 using JoinRanks =
     std::function<absl::StatusOr<std::unique_ptr<RankGroup>>(const JoinRequest& request)>;
 

@@ -10,6 +10,7 @@
 #include "CLI/Formatter.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/flow/flow_follower.h"
@@ -40,6 +41,10 @@ Examples
 // After a run, the leader may wait for its hosts already.
 constexpr std::chrono::milliseconds kAfterRun{100};
 constexpr std::chrono::milliseconds kRetry{1000};
+// Without a leader, a process that a launcher has started ends: soon after a run that ended well,
+// and otherwise once the launcher could have restarted the leader.
+constexpr std::chrono::seconds kUntilEnd{2};
+constexpr std::chrono::seconds kUntilGivenUp{60};
 
 absl::Status FollowTask(pipeline::RankGroup& group) {
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::RankTask task, pipeline::ReceiveTask(group));
@@ -49,8 +54,7 @@ absl::Status FollowTask(pipeline::RankGroup& group) {
 // Until the end of the leader's stream. The others hear why it fails.
 absl::Status Follow(const std::unique_ptr<pipeline::RankGroup> group, const std::stop_token& stop) {
   spdlog::info("joined as rank {} of {}", group->rank(), group->size());
-  const std::stop_callback abort(
-      stop, [&] { group->wires().Abort(absl::CancelledError("this process was asked to end")); });
+  const std::stop_callback leave(stop, [&] { group->Leave(); });
   absl::Status end = FollowTask(*group);
   if (!end.ok()) group->wires().Abort(end);
   return end;
@@ -89,16 +93,25 @@ absl::StatusOr<pipeline::JoinOptions> LeaderOf(const JoinArguments& arguments) {
 absl::Status FollowLeaders(const pipeline::JoinOptions& leader, Followed followed,
                            const std::stop_token& stop) {
   std::string waiting_for;
-  bool ended_well = false;  // The last run.
+  bool met_leader = false;
+  bool ended_well = true;       // The last run, if there was one.
+  nanoseconds alone_since{-1};  // Since when no leader answers, after one has. -1: one does.
   while (!stop.stop_requested()) {
     auto group = pipeline::JoinLeader(leader, stop);
     const bool has_joined = group.ok();
     const absl::Status end = has_joined ? Follow(*std::move(group), stop) : group.status();
     if (stop.stop_requested()) break;
     if (followed == Followed::kOneRun || (!has_joined && IsFinal(end))) return end;
-    // It has ended, and its launcher waits for this process.
-    if (followed == Followed::kOneLeader && !has_joined && ended_well) return absl::OkStatus();
     if (has_joined) ended_well = end.ok();
+    const bool is_alone = absl::IsNotFound(end);
+    met_leader = met_leader || !is_alone;
+    if (!is_alone) alone_since = nanoseconds(-1);
+    if (is_alone && met_leader && alone_since.count() < 0) alone_since = MonotonicClock().Now();
+    const nanoseconds limit = ended_well ? kUntilEnd : kUntilGivenUp;
+    if (followed == Followed::kOneLeader && alone_since.count() >= 0 &&
+        MonotonicClock().Now() - alone_since >= limit) {
+      return ended_well ? absl::OkStatus() : end;
+    }
     const std::string why = end.ok() ? "the run has ended" : std::string(end.message());
     if (why != waiting_for) spdlog::info("{}; waiting for a leader", why);
     waiting_for = why;

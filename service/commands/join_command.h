@@ -28,7 +28,7 @@ void AddJoin(CLI::App& app, JoinArguments& arguments);
 /// Which leaders a process follows.
 enum class Followed {
   kAll,        ///< One after the other.
-  kOneLeader,  ///< The first one, until it has ended well. A lost leader is waited for.
+  kOneLeader,  ///< The first one, until it has ended. A lost one is waited for, for a minute.
   kOneRun,     ///< Only the first run of the first leader.
 };
 

@@ -76,6 +76,10 @@ absl::StatusOr<std::optional<LaunchedRank>> ReadLauncher(const Environment& envi
     MILLRACE_ASSIGN_OR_RETURN(std::optional<LaunchedRank> launched, Read(launcher, environment));
     const std::string leader = ValueOf(environment, "MASTER_ADDR");
     if (!leader.empty()) launched->leader = leader;
+    // mpirun inside of a job of Slurm, or its plugin for PMI.
+    if (launched->leader.empty()) {
+      launched->leader = FirstHost(ValueOf(environment, "SLURM_STEP_NODELIST"));
+    }
     return launched;
   }
   return std::nullopt;

@@ -19,9 +19,9 @@ namespace millrace::service {
 RankDoor::RankDoor() = default;
 RankDoor::~RankDoor() = default;
 
-absl::Status RankDoor::Open(const RanksConfig& config) {
-  if (config.listen.empty()) return absl::OkStatus();
-  MILLRACE_ASSIGN_OR_RETURN(HostAndPort address, ParseHostAndPort(config.listen, "ranks.listen"));
+absl::Status RankDoor::Open(const RanksConfig& config, const std::string& listen) {
+  if (listen.empty()) return absl::OkStatus();
+  MILLRACE_ASSIGN_OR_RETURN(HostAndPort address, ParseHostAndPort(listen, "ranks.listen"));
   MILLRACE_ASSIGN_OR_RETURN(const std::string secret,
                             ReadRankSecret(config.secret_file, "ranks.secret_file"));
   absl::StatusOr<std::unique_ptr<pipeline::RankLeader>> leader = pipeline::RankLeader::Listen(
@@ -47,37 +47,46 @@ absl::Status RankDoor::Open(const RanksConfig& config) {
 }
 
 absl::Status RankDoor::TakeTurn(const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds kPause{50};
   const MutexLock lock(mu_);
-  while (is_gathering_) {
-    if (stop.stop_requested()) return absl::CancelledError("the stream is not wanted");
-    turn_.wait_for(mu_, std::chrono::milliseconds(100));
+  const std::uint64_t ticket = ++last_ticket_;
+  waiting_.insert(ticket);
+  while (*waiting_.begin() != ticket) {
+    if (stop.stop_requested()) {
+      waiting_.erase(ticket);
+      return absl::CancelledError("the stream is not wanted");
+    }
+    turn_.wait_for(mu_, kPause);
   }
-  is_gathering_ = true;
   return absl::OkStatus();
 }
 
 void RankDoor::EndTurn() {
   const MutexLock lock(mu_);
-  is_gathering_ = false;
+  waiting_.erase(waiting_.begin());
   turn_.notify_all();
 }
 
 absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> RankDoor::Gather(
     const std::string& stream, const pipeline::JoinRequest& request) {
   MILLRACE_CHECK(is_open());
-  MILLRACE_RETURN_IF_ERROR(TakeTurn(request.stop));
-  const absl::Cleanup end_turn = [this] { EndTurn(); };
   const LogAbout about(stream);
   spdlog::info("stream '{}': waiting for {}; on each run: millrace join {} --secret-file FILE",
                stream, Plural(request.size - 1, "other host"), address_);
+  pipeline::JoinRequest turn = request;
+  turn.patience = std::chrono::seconds(1);
   while (true) {
-    auto group = leader_->Gather(request);
+    MILLRACE_RETURN_IF_ERROR(TakeTurn(request.stop));
+    const absl::Cleanup end_turn = [this] { EndTurn(); };
+    auto group = leader_->Gather(turn);
+    if (absl::IsDeadlineExceeded(group.status())) continue;
     if (group.ok()) {
       spdlog::info("stream '{}': its {} processes have joined, group {}", stream, request.size,
                    (*group)->epoch());
+    } else if (absl::IsUnavailable(group.status())) {
+      spdlog::warn("stream '{}': {}; waiting again", stream, std::string(group.status().message()));
     }
-    if (!absl::IsUnavailable(group.status())) return group;
-    spdlog::warn("stream '{}': {}; waiting again", stream, std::string(group.status().message()));
+    return group;
   }
 }
 

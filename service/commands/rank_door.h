@@ -1,7 +1,9 @@
 // The server's door for processes on other hosts that run stages of its networks.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 
@@ -24,14 +26,14 @@ class RankDoor {
   RankDoor();
   ~RankDoor();
 
-  /// Listens as configured. Without `config.listen` does nothing. Fails as RankLeader::Listen(),
-  /// naming the key. Call it once, before the other functions.
-  [[nodiscard]] absl::Status Open(const RanksConfig& config);
+  /// Listens at `listen`, which has a host. If it is empty, does nothing. Fails as
+  /// RankLeader::Listen(), naming the key. Call it once, before the other functions.
+  [[nodiscard]] absl::Status Open(const RanksConfig& config, const std::string& listen);
   [[nodiscard]] bool is_open() const { return leader_ != nullptr; }
 
-  /// Waits for the other ranks of a stream's network, and logs who is missing. Starts again if one
-  /// is lost while they connect. One stream at a time. Fails as RankLeader::Gather(), otherwise.
-  /// REQUIRES: is_open().
+  /// Waits for the other ranks of a stream's network, and logs who is missing. Streams that wait at
+  /// the same time take turns of a second, so that each gets its processes once enough are there.
+  /// Fails as RankLeader::Gather(). REQUIRES: is_open().
   [[nodiscard]] absl::StatusOr<std::unique_ptr<pipeline::RankGroup>> Gather(
       const std::string& stream, const pipeline::JoinRequest& request) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -45,7 +47,8 @@ class RankDoor {
 
   Mutex mu_;
   CondVar turn_;
-  bool is_gathering_ ABSL_GUARDED_BY(mu_) = false;
+  std::uint64_t last_ticket_ ABSL_GUARDED_BY(mu_) = 0;
+  std::set<std::uint64_t> waiting_ ABSL_GUARDED_BY(mu_);  // Tickets. The first has the turn.
 };
 
 }  // namespace millrace::service

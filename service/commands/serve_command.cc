@@ -140,54 +140,73 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(RankDoor& ranks,
   return CameraStream::Start(std::move(options), stop);
 }
 
-/// The place of this process. Without a launcher, or without `ranks` in the configuration, it
-/// leads. If `ranks.listen` leaves out the host, it gets the leader's. Fails with INVALID_ARGUMENT
-/// if the leader's host is unknown, and with FAILED_PRECONDITION if there are fewer processes than
-/// a stream needs.
-absl::StatusOr<LaunchedRank> PlaceOf(Config& config) {
-  std::string& listen = config.ranks.listen;
-  if (listen.empty()) return LaunchedRank();
+/// This process among those of a launcher, and where the leader listens.
+struct Place {
+  LaunchedRank launched;
+  std::string listen;
+};
+
+/// `listen`, with the leader's host if it has none.
+absl::StatusOr<std::string> WithHost(const std::string& listen,
+                                     const std::optional<LaunchedRank>& launched) {
+  if (!absl::StartsWith(listen, ":") || absl::StartsWith(listen, "::")) return listen;
+  if (!launched || launched->leader.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "ranks.listen: '", listen, "' names no host, and ",
+        launched ? launched->launcher + " does not say who leads" : "no launcher has started this",
+        ": write HOST:PORT, or set MASTER_ADDR"));
+  }
+  const bool is_v6 = absl::StrContains(launched->leader, ":");
+  return absl::StrCat(is_v6 ? "[" : "", launched->leader, is_v6 ? "]" : "", listen);
+}
+
+/// Each stream needs processes of its own.
+absl::Status CheckEnough(const LaunchedRank& launched, const std::vector<StreamConfig>& streams) {
+  int needed = 1;
+  for (const StreamConfig& stream : streams) {
+    const std::vector<int>& ranks = stream.learner.rank_of_stage;
+    needed += ranks.empty() ? 0 : ranks.front();
+  }
+  if (launched.size.value_or(needed) >= needed) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the streams need ", Plural(needed, "process", "es"),
+                   " with this server (schedule.stages_on), and ", launched.launcher,
+                   " has started ", *launched.size));
+}
+
+/// Without a launcher, or without `ranks` in the configuration, this process leads. Fails with
+/// INVALID_ARGUMENT if the leader's host is unknown, and with FAILED_PRECONDITION if there are
+/// fewer processes than the streams need.
+absl::StatusOr<Place> PlaceOf(const Config& config) {
+  Place place{.launched = {}, .listen = config.ranks.listen};
+  if (place.listen.empty()) return place;
   MILLRACE_ASSIGN_OR_RETURN(const std::optional<LaunchedRank> launched,
                             ReadLauncher([](const char* name) { return std::getenv(name); }));
-  if (absl::StartsWith(listen, ":")) {
-    if (!launched || launched->leader.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("ranks.listen: '", listen, "' names no host, and ",
-                       launched ? launched->launcher + " does not say who leads"
-                                : "no launcher has started this",
-                       ": write HOST:PORT, or set MASTER_ADDR"));
-    }
-    const bool is_v6 = absl::StrContains(launched->leader, ":");
-    listen = absl::StrCat(is_v6 ? "[" : "", launched->leader, is_v6 ? "]" : "", listen);
-  }
-  if (!launched) return LaunchedRank();
-  for (const StreamConfig& stream : config.streams) {
-    const std::vector<int>& ranks = stream.learner.rank_of_stage;
-    const int needed = ranks.empty() ? 1 : ranks.front() + 1;
-    if (launched->size.value_or(needed) >= needed) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "stream '", stream.name, "' needs ", Plural(needed, "process", "es"),
-        " (schedule.stages_on), and ", launched->launcher, " has started ", *launched->size));
-  }
-  return *launched;
+  MILLRACE_ASSIGN_OR_RETURN(place.listen, WithHost(place.listen, launched));
+  if (!launched) return place;
+  place.launched = *launched;
+  MILLRACE_RETURN_IF_ERROR(CheckEnough(*launched, config.streams));
+  return place;
 }
 
 /// Runs stages for the server that a launcher has started beside this process.
-absl::Status FollowServer(const LaunchedRank& place, const RanksConfig& ranks,
+absl::Status FollowServer(const Place& place, const RanksConfig& ranks,
                           const std::stop_token& stop) {
   MILLRACE_ASSIGN_OR_RETURN(const HostAndPort leader,
-                            ParseHostAndPort(ranks.listen, "ranks.listen"));
+                            ParseHostAndPort(place.listen, "ranks.listen"));
   if (leader.port == 0) {
     return absl::InvalidArgumentError(
         "ranks.listen: with port 0, the other processes cannot know the leader's port");
   }
   MILLRACE_ASSIGN_OR_RETURN(std::string secret,
                             ReadRankSecret(ranks.secret_file, "ranks.secret_file"));
-  spdlog::info("started by {} as rank {}: joins the server at {}", place.launcher, place.rank,
-               ToString(leader));
-  return FollowLeaders(
-      {.host = leader.host, .port = leader.port, .secret = std::move(secret), .wish = place.rank},
-      Followed::kOneLeader, stop);
+  spdlog::info("started by {} as rank {}: joins the server at {}", place.launched.launcher,
+               place.launched.rank, ToString(leader));
+  return FollowLeaders({.host = leader.host,
+                        .port = leader.port,
+                        .secret = std::move(secret),
+                        .wish = place.launched.rank},
+                       Followed::kOneLeader, stop);
 }
 
 /// Relays signals' requests to the server while it exists. Signals are watched the whole time,
@@ -229,15 +248,15 @@ class SignalRelay {
 absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(ConfigFile file, LoadOrSayHow(arguments.config));
-  MILLRACE_ASSIGN_OR_RETURN(const LaunchedRank place, PlaceOf(file.config));
-  if (place.rank > 0) return FollowServer(place, file.config.ranks, signals.stop());
+  MILLRACE_ASSIGN_OR_RETURN(const Place place, PlaceOf(file.config));
+  if (place.launched.rank > 0) return FollowServer(place, file.config.ranks, signals.stop());
   MILLRACE_RETURN_IF_ERROR(RaiseLimits(file));
   // Checked before the slow measurement of the layers.
   const Machine machine = ThisMachine();
   if (file.problems.empty()) MILLRACE_RETURN_IF_ERROR(PortsInUse(file, machine));
   MILLRACE_RETURN_IF_ERROR(CheckMachine(file, machine));
   RankDoor ranks;
-  MILLRACE_RETURN_IF_ERROR(ranks.Open(file.config.ranks));
+  MILLRACE_RETURN_IF_ERROR(ranks.Open(file.config.ranks, place.listen));
   Serve serve({.config = std::move(file.config),
                .frames = arguments.frames,
                .summary_json = arguments.summary_json,

@@ -123,12 +123,13 @@ struct Listen {
 /// Where this server leads processes on other hosts that run stages of its networks
 /// (docs/many-hosts.md).
 struct RanksConfig {
-  /// HOST:PORT of this host, as the others reach it. Empty: it leads no other processes.
+  /// HOST:PORT of this host, as the others reach it, or ":PORT" under a launcher. Empty: it leads
+  /// no other processes.
   std::string listen = {};
   /// The file with the secret that all ranks share.
   std::string secret_file = {};
   /// A process without a sign of life for this number of seconds is lost.
-  double lost_after_s = 10;
+  double lost_after_s = 5;
 
   bool operator==(const RanksConfig&) const = default;
 };

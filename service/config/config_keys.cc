@@ -108,13 +108,13 @@ constexpr ConfigKey kBudgetKeys[] = {
 constexpr ConfigKey kRanksKeys[] = {
     {"listen", TextType{}, Member([](auto& t) -> auto& { return t.config->ranks.listen; }),
      "HOST:PORT of this host, as the others reach it. Only this address listens. Port 0 takes a "
-     "free port."},
+     "free port. Under a launcher such as srun, ':PORT' takes the host that leads."},
     {"secret_file", PathType{},
      Member([](auto& t) -> auto& { return t.config->ranks.secret_file; }),
      "The file with the secret that all hosts share: openssl rand -hex 32."},
-    {"lost_after_s", RealType{1, 3600},
+    {"lost_after_s", RealType{1, 10},
      Member([](auto& t) -> auto& { return t.config->ranks.lost_after_s; }),
-     "A host without a sign of life for this number of seconds is lost. From 1 to 3600."},
+     "A host without a sign of life for this number of seconds is lost. From 1 to 10."},
 };
 
 void CheckRanksSection(const Value& root, const RanksConfig& ranks) {

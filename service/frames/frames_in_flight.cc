@@ -40,11 +40,9 @@ std::size_t FramesInFlight::size() const {
   return frames_.size();
 }
 
-std::size_t FramesInFlight::Clear() {
+std::deque<FrameInFlight> FramesInFlight::Clear() {
   MutexLock lock(mu_);
-  const std::size_t cleared = frames_.size();
-  frames_.clear();
-  return cleared;
+  return std::exchange(frames_, {});
 }
 
 }  // namespace millrace::service

@@ -37,8 +37,8 @@ class FramesInFlight {
   /// the samples.
   [[nodiscard]] std::optional<FrameInFlight> Take(std::int64_t sample) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Removes all frames and returns their number.
-  std::size_t Clear() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Removes all frames and returns them.
+  std::deque<FrameInFlight> Clear() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   mutable Mutex mu_;

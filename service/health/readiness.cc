@@ -34,7 +34,7 @@ std::string LineOf(const StreamSnapshot& stream) {
     return absl::StrCat(stream.name,
                         ": the learner failed: ", std::string(stream.learner.message()), "\n");
   }
-  if (!stream.interruption.ok()) {
+  if (stream.learner_state == LearnerState::kWaitingForRanks) {
     return absl::StrCat(stream.name, ": ", std::string(stream.interruption.message()), "\n");
   }
   const std::string why = WhyNoPictures(stream.source);

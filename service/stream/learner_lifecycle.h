@@ -1,6 +1,6 @@
 // The lifecycle of a stream's learner. It reports each state change to one observer.
 //
-//   learning ◀─▶ frozen, paused, given up ──▶ ended
+//   learning ◀─▶ frozen, paused, given up, waiting for ranks ──▶ ended
 //        └──────────┴─────────▶ failed ──▶ (ended: it stays known as failed)
 //
 // Reports come in the order of the changes, from any thread. A client's request at the stream's end

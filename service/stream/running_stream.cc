@@ -233,6 +233,9 @@ LearnerState RunningStream::Mode() const {
 absl::Status RunningStream::SetMode(LearnerState mode) {
   MILLRACE_RETURN_IF_ERROR(
       lifecycle_.Change(mode, [&] { return controls_.SetMode(mode, *learner_); }));
+  // The change has reported the mode, which holds once the hosts are back.
+  const LearnerState state = Mode();
+  if (state == LearnerState::kWaitingForRanks) lifecycle_.Note(state, learner_->interruption());
   if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
   return absl::OkStatus();
 }
@@ -315,7 +318,8 @@ void RunningStream::Run() {
   for (;;) {
     AwaitRoom();
     // Recorded frames wait until the learner goes on.
-    while (Mode() == LearnerState::kWaitingForRanks && frames_wait_ && !stopping_) {
+    while (Mode() == LearnerState::kWaitingForRanks && frames_wait_ && !stopping_ &&
+           lifecycle_.status().ok()) {
       std::this_thread::sleep_for(kBetweenTries);
       AwaitRoom();
     }
@@ -334,20 +338,38 @@ void RunningStream::Run() {
 void RunningStream::AwaitRoom() {
   if (stopping_ || controls_.mode() == LearnerState::kPaused || !lifecycle_.status().ok()) return;
   if (const absl::Status room = CallLearner([this] { return learner_->AwaitRoom(); }); !room.ok()) {
-    Interrupted() ? DropInFlight() : FailLearner(room);
+    OnFailure(room);
   }
   ReportInterruption();
   LogRollBacks();
   ReportGivingUp();
 }
 
+void RunningStream::OnFailure(const absl::Status& cause) {
+  if (Interrupted()) {
+    DropInFlight();
+  } else {
+    FailLearner(cause);
+  }
+}
+
 bool RunningStream::Interrupted() const { return !learner_->interruption().ok(); }
 
-void RunningStream::DropInFlight() { ledger_.Dropped(DropReason::kRanksLost, in_flight_.Clear()); }
+void RunningStream::DropInFlight() {
+  for (const FrameInFlight& lost : in_flight_.Clear()) {
+    ledger_.Dropped(DropReason::kRanksLost);
+    PushedFrame* const pushed = PushedFrameOf(lost.frame.loss_observer);
+    if (pushed != nullptr) pushed->Dropped(DropReason::kRanksLost);
+  }
+}
 
 void RunningStream::ReportInterruption() {
   const absl::Status cause = learner_->interruption();
-  if (std::exchange(interrupted_, !cause.ok()) == !cause.ok()) return;
+  const std::optional<pipeline::RankFigures> ranks = learner_->ranks();
+  if (!ranks) return;
+  const bool was_interrupted = std::exchange(interrupted_, !cause.ok());
+  const std::int64_t lost_before = std::exchange(ranks_lost_, ranks->lost);
+  if (was_interrupted == interrupted_ && lost_before == ranks_lost_) return;
   lifecycle_.Note(Mode(), cause);
   const LogAbout about(options_.config.name);
   if (cause.ok()) {
@@ -356,7 +378,7 @@ void RunningStream::ReportInterruption() {
   }
   checkpoints_.GiveUp(Learning());
   // At the start, the one who gathers them logs it.
-  if (learner_->ranks()->lost == 0) return;
+  if (ranks_lost_ == 0) return;
   spdlog::warn("stream '{}': {}", options_.config.name, std::string(cause.message()));
 }
 
@@ -375,6 +397,7 @@ void RunningStream::LogRollBacks() {
 }
 
 void RunningStream::ReportGivingUp() {
+  if (Interrupted()) return;
   const LearnerState mode = Mode();
   const bool gave_up = mode == LearnerState::kGivenUp;
   if (std::exchange(gave_up_reported_, gave_up) == gave_up) return;
@@ -410,8 +433,7 @@ void RunningStream::Handle(const ingest::Frame& frame) {
     if (const auto& label = pushed->label()) pushed->Labelled(Label(frame.number, *label));
   }
   const absl::Status admitted = Admit(frame);
-  if (admitted.ok()) return;
-  Interrupted() ? DropInFlight() : FailLearner(admitted);
+  if (!admitted.ok()) OnFailure(admitted);
 }
 
 std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {
@@ -447,7 +469,10 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
   if (labels_ != nullptr) labels_->End(admitted.ok());
   if (admitted.ok()) return admitted;
   in_flight_.TakeBack();
-  ledger_.Dropped(Interrupted() ? DropReason::kRanksLost : DropReason::kRejected);
+  const DropReason reason = Interrupted() ? DropReason::kRanksLost : DropReason::kRejected;
+  ledger_.Dropped(reason);
+  PushedFrame* const pushed = PushedFrameOf(frame.loss_observer);
+  if (pushed != nullptr) pushed->Dropped(reason);
   return admitted;
 }
 
@@ -456,7 +481,7 @@ void RunningStream::FailLearner(const absl::Status& cause) {
   checkpoints_.Close(lifecycle_.Alive());
   // After Drain() no more predictions come: the frames still inside get none.
   CallLearner([this] { return learner_->Drain(); }).IgnoreError();
-  ledger_.Dropped(DropReason::kRejected, in_flight_.Clear());
+  ledger_.Dropped(DropReason::kRejected, in_flight_.Clear().size());
   if (labels_ != nullptr) labels_->Finish();
 }
 
@@ -467,7 +492,7 @@ void RunningStream::Finish() {
   absl::Status drained = CallLearner([this] { return learner_->Drain(); });
   if (labels_ != nullptr) labels_->Finish();
   if (Interrupted()) DropInFlight();
-  const std::size_t without_prediction = in_flight_.Clear();
+  const std::size_t without_prediction = in_flight_.Clear().size();
   ledger_.Dropped(DropReason::kRejected, without_prediction);
   if (drained.ok() && without_prediction > 0) {
     drained = absl::InternalError(absl::StrCat("the learner drained without predicting ",

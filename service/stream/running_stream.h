@@ -124,6 +124,7 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] std::optional<DropReason> WhyDropped(const ingest::Frame& frame) const;
   [[nodiscard]] absl::Status Admit(const ingest::Frame& frame);
   void FailLearner(const absl::Status& cause);
+  void OnFailure(const absl::Status& cause);
   void DropInFlight();
   void ReportInterruption();
   void Finish();
@@ -177,8 +178,9 @@ class RunningStream final : public CameraStream {
   // Used by the learner's thread only.
   std::int64_t roll_backs_logged_ = 0;
   bool gave_up_reported_ = false;
-  bool interrupted_ = false;    // As last reported.
-  std::int64_t gaps_seen_ = 0;  // Up to the last admitted frame.
+  bool interrupted_ = false;     // As last reported.
+  std::int64_t ranks_lost_ = 0;  // As last reported.
+  std::int64_t gaps_seen_ = 0;   // Up to the last admitted frame.
   std::int64_t size_changes_seen_ = 0;
 
   std::int64_t updates_at_start_ = 0;  // Of the stage with the fewest updates.

@@ -162,7 +162,9 @@ class HostsTest(unittest.TestCase):
                  "spec": template[name]["spec"]} for name in ("leaderTemplate", "workerTemplate")]
         for pod in pods:
             pod["metadata"]["name"] = "pod"
-        validate(self, yaml.safe_dump_all([*pods, resources("leaderworkerset.yaml")["PersistentVolumeClaim"]]))
+        others = [one for kind, one in resources("leaderworkerset.yaml").items() if kind != "LeaderWorkerSet"]
+        self.assertEqual(len(others), 3)
+        validate(self, yaml.safe_dump_all([*pods, *others]))
 
     def test_the_configuration_with_hosts_is_one(self):
         check_config(self, self.with_hosts)
@@ -192,6 +194,20 @@ class HostsTest(unittest.TestCase):
         for one in (labels, self.leader["StatefulSet"]["spec"]["template"]["metadata"]["labels"]):
             policy = self.hosts["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"]
             self.assertLessEqual(policy.items(), one.items())
+
+    def test_the_policy_of_the_set_lets_its_pods_reach_each_other_and_clients_the_leader(self):
+        every = resources("leaderworkerset.yaml")
+        template = self.set["spec"]["leaderWorkerTemplate"]
+        leader, worker = (template[name]["metadata"]["labels"] for name in ("leaderTemplate", "workerTemplate"))
+        policy = every["NetworkPolicy"]["spec"]
+        for labels in (leader, worker):
+            self.assertLessEqual(policy["podSelector"]["matchLabels"].items(), labels.items())
+            inside = policy["ingress"][0]
+            self.assertNotIn("ports", inside)
+            self.assertLessEqual(inside["from"][0]["podSelector"]["matchLabels"].items(), labels.items())
+        selected = every["Service"]["spec"]["selector"].items()
+        self.assertLessEqual(selected, leader.items())
+        self.assertFalse(selected <= worker.items())
 
     def test_all_pods_of_the_set_run_the_same_command(self):
         template = self.set["spec"]["leaderWorkerTemplate"]

@@ -70,7 +70,7 @@ class RankLaunchersTest(unittest.TestCase):
                                        stdout=subprocess.PIPE, text=True)
                 output, _ = process.communicate(timeout=millrace_process.PATIENCE_S)
                 self.assertNotEqual(0, process.returncode)
-                self.assertIn("stream 'street' needs 3 processes (schedule.stages_on), and Slurm has started 2",
+                self.assertIn("the streams need 3 processes with this server (schedule.stages_on), and Slurm has started 2",
                               output)
 
     def test_mpirun(self):

@@ -7,8 +7,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -260,13 +263,28 @@ TEST_F(RankGroupTest, AProcessThatIsAskedToEndIsLostForTheOthers) {
   const auto bytes = std::as_writable_bytes(std::span(&got, 1));
   const auto of_1 = groups[1]->wires().Receive(0, 3, bytes);
   const auto of_0 = groups[0]->wires().Receive(1, 3, bytes);
-  groups[2]->wires().Abort(absl::CancelledError("this process was asked to end"));
+  groups[2]->Leave();
   EXPECT_FALSE(of_0->Wait().ok());
   EXPECT_FALSE(of_1->Wait().ok());
   for (int rank = 0; rank < 2; ++rank) {
     EXPECT_EQ(groups[rank]->lost().code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(std::string(groups[rank]->lost().message()), HasSubstr("rank 2 (process "));
   }
+}
+
+// Each group leaves as many threads, files and keys as there were. MILLRACE_TEST_RANK_GROUPS: how many.
+TEST_F(RankGroupTest, GroupsLeaveNothingBehind) {
+  const auto count = [](const char* folder) {
+    return std::distance(std::filesystem::directory_iterator(folder), {});
+  };
+  const char* const wanted = std::getenv("MILLRACE_TEST_RANK_GROUPS");
+  const int groups = wanted != nullptr ? std::atoi(wanted) : 12;
+  { const auto first = GroupOf(2); }
+  const auto files = count("/proc/self/fd");
+  const auto threads = count("/proc/self/task");
+  for (int i = 0; i < groups; ++i) const auto group = GroupOf(2);
+  EXPECT_LE(count("/proc/self/fd"), files + 1);
+  EXPECT_LE(count("/proc/self/task"), threads + 1);
 }
 
 // The end of a rank that is ready does not disturb the others.

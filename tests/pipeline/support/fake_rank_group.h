@@ -23,6 +23,7 @@ class FakeRankGroup final : public RankGroup {
   [[nodiscard]] std::int64_t epoch() const override { return epoch_; }
   [[nodiscard]] std::string name(int rank) const override { return absl::StrCat("thread ", rank); }
   [[nodiscard]] absl::Status lost() const override { return wires_.LossFor(rank_); }
+  void Leave() override { wires().Abort(absl::CancelledError("it leaves")); }
 
  private:
   FakeWires& wires_;

@@ -1,5 +1,6 @@
 #include "pipeline/wires/gathered_ranks.h"
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -36,6 +37,7 @@ class Pair final : public RankGroup {
   [[nodiscard]] absl::Status lost() const override {
     return absl::UnavailableError("the other is lost");
   }
+  void Leave() override {}
 
  private:
   AbsentWires wires_;
@@ -115,6 +117,13 @@ TEST(GatheredRanksTest, DoNotGatherForEverWithoutUse) {
     EXPECT_TRUE(NextOf(ranks).ok());
     return ranks.Replace(served);
   };
+  // The minute slides: the first of four losses is too long ago for the third, but not the second.
+  EXPECT_TRUE(lose(false).ok());
+  clock.Advance(std::chrono::seconds(50));
+  EXPECT_TRUE(lose(false).ok());
+  clock.Advance(std::chrono::seconds(20));
+  EXPECT_TRUE(lose(false).ok());
+  EXPECT_TRUE(lose(true).ok());
   // Slowly, or with use between them, any number of losses is fine.
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(lose(false).ok());
@@ -129,6 +138,34 @@ TEST(GatheredRanksTest, DoNotGatherForEverWithoutUse) {
   EXPECT_THAT(std::string(given_up.message()),
               HasSubstr("the other is lost; 3 times within a minute"));
   EXPECT_TRUE(ranks.missing().ok());
+}
+
+TEST(GatheredRanksTest, ProcessesThatCannotConnectAreGatheredAgain) {
+  std::atomic<int> tries = 0;
+  GatheredRanks ranks(
+      [&](const JoinRequest&) -> absl::StatusOr<std::unique_ptr<RankGroup>> {
+        if (++tries == 1) return absl::UnavailableError("no route to the other");
+        return std::make_unique<Pair>(1);
+      },
+      2);
+  while (tries == 0) std::this_thread::yield();
+  ASSERT_TRUE(NextOf(ranks).ok());
+  EXPECT_EQ(tries, 2);
+}
+
+TEST(GatheredRanksTest, SayWhyTheyCannotConnect) {
+  std::promise<void> again;
+  std::atomic<int> tries = 0;
+  GatheredRanks ranks(
+      [&](const JoinRequest& request) -> absl::StatusOr<std::unique_ptr<RankGroup>> {
+        if (++tries == 1) return absl::UnavailableError("no route to the other");
+        again.set_value();
+        while (!request.stop.stop_requested()) std::this_thread::yield();
+        return absl::CancelledError("stopped");
+      },
+      2);
+  again.get_future().wait();
+  EXPECT_EQ(ranks.missing().message(), "waiting for 1 process: no route to the other");
 }
 
 TEST(GatheredRanksTest, AStopEndsTheGathering) {

@@ -74,7 +74,7 @@ TEST(LauncherTest, TheInnermostLauncherDecides) {
       {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_STEP_NODELIST", "a,b"}};
   Variables mpirun = {{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}};
   mpirun.insert(slurm.begin(), slurm.end());
-  EXPECT_EQ(Said(mpirun), "Open MPI: 2 of 4, led by ?");
+  EXPECT_EQ(Said(mpirun), "Open MPI: 2 of 4, led by a");
   Variables torchrun = {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "b"}};
   torchrun.insert(slurm.begin(), slurm.end());
   EXPECT_EQ(Said(torchrun), "torchrun: 3 of 4, led by b");
