@@ -56,7 +56,7 @@ class GlooGroup final : public RankGroup {
   [[nodiscard]] std::string name(int rank) const override { return options_.names[rank]; }
   [[nodiscard]] absl::Status lost() const override ABSL_LOCKS_EXCLUDED(mu_);
   void Leave() override ABSL_LOCKS_EXCLUDED(mu_) {
-    Fail(absl::CancelledError("this process was asked to end"), Cause::kLeaving);
+    Fail(absl::CancelledError("it was asked to end"), Cause::kLeaving);
   }
 
  private:

@@ -137,7 +137,7 @@ absl::StatusOr<std::string> OwnAddressTowards(const std::string& host, int port,
                   nullptr, 0, NI_NUMERICHOST);
     return std::string(text.data());
   }
-  return absl::UnavailableError(
+  return absl::NotFoundError(
       absl::StrCat("no leader answers at ", host, ":", port, ": ", Reason(error)));
 }
 

@@ -20,7 +20,7 @@ struct BoundSocket {
 [[nodiscard]] absl::StatusOr<BoundSocket> BindTo(const std::string& host, int port);
 
 /// The address of this host from which it reaches another one. Connects to find out. Fails with
-/// UNAVAILABLE if no host of this name is known, nothing listens there, or nothing answers within
+/// NOT_FOUND if no host of this name is known, nothing listens there, or nothing answers within
 /// `limit`.
 [[nodiscard]] absl::StatusOr<std::string> OwnAddressTowards(const std::string& host, int port,
                                                             std::chrono::milliseconds limit);

@@ -231,6 +231,7 @@ class StoreLeader final : public RankLeader {
                   .nonce = greeting.nonce,
                   .name = greeting.Name(),
                   .wish = greeting.wish,
+                  .signs = store_->add(SignsOf(arrival), 0),
                   .last_sign = MonotonicClock().Now()};
     const absl::Status same = CheckSameProgram(greeting);
     if (same.ok()) return joined;

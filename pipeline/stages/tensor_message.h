@@ -1,5 +1,5 @@
-// Tensors on their way between two ranks: a head (message_head.h), then the memory of all tensors as
-// one transfer. Each transfer costs several system calls on both sides, so several tensors are
+// Tensors on their way between two ranks: a head (message_head.h), then the memory of all tensors
+// as one transfer. Each transfer costs several system calls on both sides, so several tensors are
 // copied together.
 #pragma once
 

@@ -47,7 +47,7 @@ void GatheredRanks::OnThere(int there) {
 }
 
 absl::StatusOr<RankGroup*> GatheredRanks::Next() {
-  MILLRACE_CHECK(group_ == nullptr);
+  MILLRACE_CHECK(group() == nullptr);
   std::optional<absl::StatusOr<std::unique_ptr<RankGroup>>> next;
   {
     const MutexLock lock(mu_);
@@ -57,12 +57,18 @@ absl::StatusOr<RankGroup*> GatheredRanks::Next() {
   }
   gatherer_.join();
   MILLRACE_RETURN_IF_ERROR(next->status());
-  group_ = **std::move(next);
+  const std::shared_ptr<RankGroup> group = **std::move(next);
   const MutexLock lock(mu_);
+  group_ = group;
   ++figures_.groups;
   figures_.joined = figures_.expected;
-  for (int rank = 0; rank < group_->size(); ++rank) figures_.names.push_back(group_->name(rank));
-  return group_.get();
+  for (int rank = 0; rank < group->size(); ++rank) figures_.names.push_back(group->name(rank));
+  return group.get();
+}
+
+std::shared_ptr<RankGroup> GatheredRanks::Shared() const {
+  const MutexLock lock(mu_);
+  return group_;
 }
 
 bool GatheredRanks::IsUselessTooOften(bool served) {
@@ -77,16 +83,18 @@ bool GatheredRanks::IsUselessTooOften(bool served) {
 }
 
 absl::Status GatheredRanks::Replace(bool served) {
-  const absl::Status lost = group_->lost();
-  MILLRACE_CHECK(!lost.ok());
-  group_.reset();
+  std::shared_ptr<RankGroup> over;
   {
     const MutexLock lock(mu_);
+    over = std::exchange(group_, nullptr);
     ++figures_.lost;
     figures_.joined = 1;
     figures_.names.clear();
     why_ = absl::OkStatus();
   }
+  const absl::Status lost = over->lost();
+  MILLRACE_CHECK(!lost.ok());
+  over.reset();
   if (IsUselessTooOften(served)) {
     return absl::Status(lost.code(), absl::StrCat(lost.message(), "; ", kMaxUseless,
                                                   " times within a minute, a process was lost "
@@ -110,8 +118,15 @@ absl::Status GatheredRanks::missing() const {
 }
 
 RankFigures GatheredRanks::figures() const {
-  const MutexLock lock(mu_);
-  return figures_;
+  std::shared_ptr<RankGroup> group;
+  RankFigures figures;
+  {
+    const MutexLock lock(mu_);
+    group = group_;
+    figures = figures_;
+  }
+  if (group != nullptr && !group->lost().ok()) --figures.joined;
+  return figures;
 }
 
 }  // namespace millrace::pipeline

@@ -35,7 +35,7 @@ class GatheredRanks {
   GatheredRanks& operator=(const GatheredRanks&) = delete;
 
   /// The group in use. Null while gathering.
-  [[nodiscard]] RankGroup* group() const { return group_.get(); }
+  [[nodiscard]] RankGroup* group() const ABSL_LOCKS_EXCLUDED(mu_) { return Shared().get(); }
 
   /// Takes the next group into use if all its processes have joined. Null if some are still
   /// missing, or could not connect. Never waits. Fails as `join`, but not with UNAVAILABLE.
@@ -55,19 +55,19 @@ class GatheredRanks {
   /// reached. Thread-safe.
   [[nodiscard]] absl::Status missing() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Thread-safe.
+  /// A lost process counts at once, also before Replace(). Thread-safe.
   [[nodiscard]] RankFigures figures() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   void Gather() ABSL_LOCKS_EXCLUDED(mu_);
   void GatherUntilAllConnect(int size, const std::stop_token& stop) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::shared_ptr<RankGroup> Shared() const ABSL_LOCKS_EXCLUDED(mu_);
   void OnThere(int there) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool IsUselessTooOften(bool served);
 
   const JoinRanks join_;
   const Clock& clock_;
 
-  std::unique_ptr<RankGroup> group_;
   std::deque<nanoseconds> useless_;  // When the last groups ended, in a row.
 
   mutable Mutex mu_;
@@ -75,6 +75,7 @@ class GatheredRanks {
   bool is_gathering_ ABSL_GUARDED_BY(mu_) = true;
   absl::Status why_ ABSL_GUARDED_BY(mu_);  // Why it gathers; OK for the first group.
   RankFigures figures_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<RankGroup> group_ ABSL_GUARDED_BY(mu_);
   std::optional<absl::StatusOr<std::unique_ptr<RankGroup>>> next_ ABSL_GUARDED_BY(mu_);
 
   std::jthread gatherer_;  // Last: uses the other members.

@@ -41,8 +41,8 @@ Examples
 // After a run, the leader may wait for its hosts already.
 constexpr std::chrono::milliseconds kAfterRun{100};
 constexpr std::chrono::milliseconds kRetry{1000};
-// Without a leader, a process that a launcher has started ends: soon after a run that ended well,
-// and otherwise once the launcher could have restarted the leader.
+// How long a process that a launcher has started waits for its leader to come back: after a run
+// that ended well, and otherwise.
 constexpr std::chrono::seconds kUntilEnd{2};
 constexpr std::chrono::seconds kUntilGivenUp{60};
 

@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/commands/address_space.h"
+#include "service/commands/rank_arguments.h"
 #include "service/config/config_problems.h"
 #include "service/net/http_message.h"
 #include "service/net/open_files.h"
@@ -182,6 +184,19 @@ class StreamCheck {
   ConfigProblems& problems_;
 };
 
+// A launcher may say the host later.
+void CheckRanks(const RanksConfig& ranks, ConfigProblems& problems) {
+  if (ranks.listen.empty() || problems.Unread("ranks")) return;
+  const bool has_host =
+      !absl::StartsWith(ranks.listen, ":") || absl::StartsWith(ranks.listen, "::");
+  const absl::Status address =
+      ParseHostAndPort(absl::StrCat(has_host ? "" : "localhost", ranks.listen), "this").status();
+  if (!address.ok()) problems.Add("ranks.listen", std::string(address.message()));
+  const absl::Status secret =
+      ReadRankSecret(ranks.secret_file, absl::StrCat("'", ranks.secret_file, "'")).status();
+  if (!secret.ok()) problems.Add("ranks.secret_file", std::string(secret.message()));
+}
+
 }  // namespace
 
 absl::Status RaiseLimits(const ConfigFile& file) {
@@ -194,6 +209,7 @@ absl::Status CheckMachine(const ConfigFile& file, const Machine& machine) {
   ConfigProblems problems(file);
   if (file.places.empty()) return problems.status();  // It is no YAML: there is no key to check.
   CheckListen(file.config.listen, machine, problems);
+  CheckRanks(file.config.ranks, problems);
   MemoryCheck memory(file, problems);
   for (std::size_t i = 0; i < file.config.streams.size(); ++i) {
     StreamCheck(file, i, problems).Look(machine, memory);

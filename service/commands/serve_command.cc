@@ -146,7 +146,7 @@ struct Place {
   std::string listen;
 };
 
-/// `listen`, with the leader's host if it has none.
+/// `listen`, with the leader's host if it names no host.
 absl::StatusOr<std::string> WithHost(const std::string& listen,
                                      const std::optional<LaunchedRank>& launched) {
   if (!absl::StartsWith(listen, ":") || absl::StartsWith(listen, "::")) return listen;

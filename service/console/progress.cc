@@ -141,6 +141,8 @@ std::string Trouble(const StreamSnapshot& stream) {
   std::string trouble;
   if (!stream.learner.ok()) {
     trouble = absl::StrCat("the learner failed: ", std::string(stream.learner.message()));
+  } else if (stream.learner_state == LearnerState::kWaitingForRanks) {
+    trouble = std::string(stream.interruption.message());
   } else if (stream.source.state == ingest::SourceState::kFailed) {
     trouble = absl::StrCat("the source failed: ", std::string(stream.source.cause.message()));
   } else if (stream.source.state == ingest::SourceState::kWaiting) {

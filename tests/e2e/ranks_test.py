@@ -158,7 +158,7 @@ class RanksTest(unittest.TestCase):
             self.predicts(server)
             follower.terminate()
             self.assertEqual(0, follower.wait(millrace_process.PATIENCE_S))
-            self.says(server, "this process was asked to end")
+            self.says(server, "): it was asked to end")
             self.join()
             self.predicts(server)
 

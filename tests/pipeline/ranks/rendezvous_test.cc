@@ -272,7 +272,7 @@ TEST_F(RankGroupTest, AProcessThatIsAskedToEndIsLostForTheOthers) {
   }
 }
 
-// Each group leaves as many threads, files and keys as there were. MILLRACE_TEST_RANK_GROUPS: how many.
+// MILLRACE_TEST_RANK_GROUPS is the number of groups.
 TEST_F(RankGroupTest, GroupsLeaveNothingBehind) {
   const auto count = [](const char* folder) {
     return std::distance(std::filesystem::directory_iterator(folder), {});
@@ -417,7 +417,7 @@ TEST_F(RankGroupTest, WrongOptionsAreRefusedInWords) {
   ASSERT_TRUE(nobody.ok()) << nobody.status();
   const auto unanswered =
       JoinLeader({.host = "127.0.0.1", .port = nobody->port, .secret = kSecret}, {});
-  EXPECT_EQ(unanswered.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(unanswered.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(unanswered.status().message()),
               HasSubstr(absl::StrCat("no leader answers at 127.0.0.1:", nobody->port,
                                      ": Connection refused")));

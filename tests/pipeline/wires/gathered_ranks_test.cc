@@ -67,6 +67,7 @@ TEST(GatheredRanksTest, GathersAgainAfterEachLoss) {
     EXPECT_EQ(ranks.group(), *next);
     EXPECT_TRUE(ranks.missing().ok());
     EXPECT_EQ(ranks.figures().groups, group);
+    EXPECT_EQ(ranks.figures().joined, 1);  // The other one is lost already.
     EXPECT_THAT(ranks.figures().names, ElementsAre("this one", "the other"));
     ASSERT_TRUE(ranks.Replace(/*served=*/true).ok());
     EXPECT_EQ(ranks.group(), nullptr);

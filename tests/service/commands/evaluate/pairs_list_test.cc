@@ -25,7 +25,8 @@ class PairsListTest : public ::testing::Test {
   }
 
   const std::string folder_ = ::testing::TempDir();
-  const std::string path_ = folder_ + "pairs.txt";
+  const std::string path_ =
+      folder_ + ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".txt";
 };
 
 TEST_F(PairsListTest, PathsAreOfItsFolderOrAbsolute) {
