@@ -433,7 +433,9 @@ void RunningStream::Handle(const ingest::Frame& frame) {
     if (const auto& label = pushed->label()) pushed->Labelled(Label(frame.number, *label));
   }
   const absl::Status admitted = Admit(frame);
-  if (!admitted.ok()) OnFailure(admitted);
+  if (admitted.ok()) return;
+  OnFailure(admitted);
+  if (pushed != nullptr && Interrupted()) pushed->Dropped(DropReason::kRanksLost);
 }
 
 std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {
@@ -469,10 +471,7 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
   if (labels_ != nullptr) labels_->End(admitted.ok());
   if (admitted.ok()) return admitted;
   in_flight_.TakeBack();
-  const DropReason reason = Interrupted() ? DropReason::kRanksLost : DropReason::kRejected;
-  ledger_.Dropped(reason);
-  PushedFrame* const pushed = PushedFrameOf(frame.loss_observer);
-  if (pushed != nullptr) pushed->Dropped(reason);
+  ledger_.Dropped(Interrupted() ? DropReason::kRanksLost : DropReason::kRejected);
   return admitted;
 }
 
