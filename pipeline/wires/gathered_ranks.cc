@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/plural.h"
@@ -84,16 +85,22 @@ bool GatheredRanks::IsUselessTooOften(bool served) {
 
 absl::Status GatheredRanks::Replace(bool served) {
   std::shared_ptr<RankGroup> over;
+  absl::Status lost;
   {
     const MutexLock lock(mu_);
     over = std::exchange(group_, nullptr);
+    lost = over->lost();
+    MILLRACE_CHECK(!lost.ok());
     ++figures_.lost;
     figures_.joined = 1;
     figures_.names.clear();
-    why_ = absl::OkStatus();
+    is_gathering_ = true;
+    why_ = lost;
   }
-  const absl::Status lost = over->lost();
-  MILLRACE_CHECK(!lost.ok());
+  absl::Cleanup gathers_not = [this] {
+    const MutexLock lock(mu_);
+    is_gathering_ = false;
+  };
   over.reset();
   if (IsUselessTooOften(served)) {
     return absl::Status(lost.code(), absl::StrCat(lost.message(), "; ", kMaxUseless,
@@ -101,9 +108,7 @@ absl::Status GatheredRanks::Replace(bool served) {
                                                   "before the first prediction"));
   }
   Gather();
-  const MutexLock lock(mu_);
-  is_gathering_ = true;
-  if (why_.ok()) why_ = lost;
+  std::move(gathers_not).Cancel();
   return absl::OkStatus();
 }
 
