@@ -49,16 +49,17 @@ void GatheredRanks::OnThere(int there) {
 
 absl::StatusOr<RankGroup*> GatheredRanks::Next() {
   MILLRACE_CHECK(group() == nullptr);
-  std::optional<absl::StatusOr<std::unique_ptr<RankGroup>>> next;
+  absl::StatusOr<std::unique_ptr<RankGroup>> next(nullptr);
   {
     const MutexLock lock(mu_);
-    if (!next_) return nullptr;
-    next = std::exchange(next_, std::nullopt);
+    if (!next_.has_value()) return nullptr;
+    next = *std::move(next_);
+    next_.reset();
     is_gathering_ = false;
   }
   gatherer_.join();
-  MILLRACE_RETURN_IF_ERROR(next->status());
-  const std::shared_ptr<RankGroup> group = **std::move(next);
+  MILLRACE_RETURN_IF_ERROR(next.status());
+  const std::shared_ptr<RankGroup> group = *std::move(next);
   const MutexLock lock(mu_);
   group_ = group;
   ++figures_.groups;
