@@ -3,6 +3,7 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -88,30 +89,56 @@ absl::StatusOr<pipeline::JoinOptions> LeaderOf(const JoinArguments& arguments) {
                                .wish = arguments.rank};
 }
 
+// How the tries to join have gone.
+class Tries {
+ public:
+  void Note(bool has_joined, const absl::Status& end) {
+    if (has_joined) ended_well_ = end.ok();
+    const bool is_alone = absl::IsNotFound(end);
+    met_leader_ = met_leader_ || !is_alone;
+    if (!is_alone) alone_since_ = kNotAlone;
+    if (is_alone && met_leader_ && alone_since_ == kNotAlone) {
+      alone_since_ = MonotonicClock().Now();
+    }
+  }
+
+  // What the process ends with after the last try. nullopt: it tries again.
+  [[nodiscard]] std::optional<absl::Status> End(Followed followed, bool has_joined,
+                                                const absl::Status& end) const {
+    if (followed == Followed::kOneRun) return end;
+    if (!has_joined && IsFinal(end)) return end;
+    if (followed == Followed::kAll || !LeaderHasEnded()) return std::nullopt;
+    return ended_well_ ? absl::OkStatus() : end;
+  }
+
+ private:
+  // For good. The last run, if there was one, may have failed.
+  [[nodiscard]] bool LeaderHasEnded() const {
+    if (alone_since_ == kNotAlone) return false;
+    const nanoseconds limit = ended_well_ ? kUntilEnd : kUntilGivenUp;
+    return MonotonicClock().Now() - alone_since_ >= limit;
+  }
+
+  static constexpr nanoseconds kNotAlone{-1};
+
+  bool met_leader_ = false;
+  bool ended_well_ = true;
+  nanoseconds alone_since_ = kNotAlone;  // Since when no leader answers, after one has.
+};
+
 }  // namespace
 
 absl::Status FollowLeaders(const pipeline::JoinOptions& leader, Followed followed,
                            const std::stop_token& stop) {
   std::string waiting_for;
-  bool met_leader = false;
-  bool ended_well = true;       // The last run, if there was one.
-  nanoseconds alone_since{-1};  // Since when no leader answers, after one has. -1: one does.
+  Tries tries;
   while (!stop.stop_requested()) {
     auto group = pipeline::JoinLeader(leader, stop);
     const bool has_joined = group.ok();
     const absl::Status end = has_joined ? Follow(*std::move(group), stop) : group.status();
     if (stop.stop_requested()) break;
-    if (followed == Followed::kOneRun || (!has_joined && IsFinal(end))) return end;
-    if (has_joined) ended_well = end.ok();
-    const bool is_alone = absl::IsNotFound(end);
-    met_leader = met_leader || !is_alone;
-    if (!is_alone) alone_since = nanoseconds(-1);
-    if (is_alone && met_leader && alone_since.count() < 0) alone_since = MonotonicClock().Now();
-    const nanoseconds limit = ended_well ? kUntilEnd : kUntilGivenUp;
-    if (followed == Followed::kOneLeader && alone_since.count() >= 0 &&
-        MonotonicClock().Now() - alone_since >= limit) {
-      return ended_well ? absl::OkStatus() : end;
-    }
+    tries.Note(has_joined, end);
+    if (std::optional<absl::Status> last = tries.End(followed, has_joined, end)) return *last;
     const std::string why = end.ok() ? "the run has ended" : std::string(end.message());
     if (why != waiting_for) spdlog::info("{}; waiting for a leader", why);
     waiting_for = why;

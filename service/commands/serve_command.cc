@@ -180,8 +180,11 @@ absl::Status CheckEnough(const LaunchedRank& launched, const std::vector<StreamC
 absl::StatusOr<Place> PlaceOf(const Config& config) {
   Place place{.launched = {}, .listen = config.ranks.listen};
   if (place.listen.empty()) return place;
-  MILLRACE_ASSIGN_OR_RETURN(const std::optional<LaunchedRank> launched,
-                            ReadLauncher([](const char* name) { return std::getenv(name); }));
+  const auto environment = [](const char* name) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment.
+    return std::getenv(name);
+  };
+  MILLRACE_ASSIGN_OR_RETURN(const std::optional<LaunchedRank> launched, ReadLauncher(environment));
   MILLRACE_ASSIGN_OR_RETURN(place.listen, WithHost(place.listen, launched));
   if (!launched) return place;
   place.launched = *launched;
