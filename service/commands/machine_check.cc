@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/commands/address_space.h"
@@ -187,10 +186,8 @@ class StreamCheck {
 // A launcher may say the host later.
 void CheckRanks(const RanksConfig& ranks, ConfigProblems& problems) {
   if (ranks.listen.empty() || problems.Unread("ranks")) return;
-  const bool has_host =
-      !absl::StartsWith(ranks.listen, ":") || absl::StartsWith(ranks.listen, "::");
-  const absl::Status address =
-      ParseHostAndPort(absl::StrCat(has_host ? "" : "localhost", ranks.listen), "this").status();
+  const std::string host = NamesHost(ranks.listen) ? "" : "localhost";
+  const absl::Status address = ParseHostAndPort(host + ranks.listen, "this").status();
   if (!address.ok()) problems.Add("ranks.listen", std::string(address.message()));
   const absl::Status secret =
       ReadRankSecret(ranks.secret_file, absl::StrCat("'", ranks.secret_file, "'")).status();

@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "service/access/private_file.h"
+#include "service/net/http_message.h"
 
 namespace millrace::service {
 namespace {
@@ -69,9 +70,12 @@ absl::StatusOr<HostAndPort> ParseHostAndPort(std::string_view text, std::string_
                    "' is no address; write HOST:PORT, such as 10.0.0.1:29500 or [fd00::1]:29500"));
 }
 
+bool NamesHost(std::string_view address) {
+  return !address.starts_with(':') || address.starts_with("::");
+}
+
 std::string ToString(const HostAndPort& address) {
-  const bool is_v6 = absl::StrContains(address.host, ":");
-  return absl::StrCat(is_v6 ? "[" : "", address.host, is_v6 ? "]" : "", ":", address.port);
+  return absl::StrCat(UrlHost(address.host), ":", address.port);
 }
 
 absl::StatusOr<std::string> ReadRankSecret(const std::string& path, std::string_view option) {

@@ -21,6 +21,9 @@ struct HostAndPort {
 [[nodiscard]] absl::StatusOr<HostAndPort> ParseHostAndPort(std::string_view text,
                                                            std::string_view option);
 
+/// Whether an address has a host: ":29500" has not, and "::1" has.
+[[nodiscard]] bool NamesHost(std::string_view address);
+
 /// "10.0.0.1:29500", "[fd00::1]:29500".
 [[nodiscard]] std::string ToString(const HostAndPort& address);
 

@@ -17,7 +17,6 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
 #include "base/log_about.h"
@@ -36,6 +35,7 @@
 #include "service/config/config_file.h"
 #include "service/config/warm_start.h"
 #include "service/console/progress.h"
+#include "service/net/http_message.h"
 #include "service/registry/turns.h"
 #include "service/server/cli_log.h"
 #include "service/server/real_stream.h"
@@ -149,15 +149,14 @@ struct Place {
 /// `listen`, with the leader's host if it names no host.
 absl::StatusOr<std::string> WithHost(const std::string& listen,
                                      const std::optional<LaunchedRank>& launched) {
-  if (!absl::StartsWith(listen, ":") || absl::StartsWith(listen, "::")) return listen;
+  if (NamesHost(listen)) return listen;
   if (!launched || launched->leader.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "ranks.listen: '", listen, "' names no host, and ",
         launched ? launched->launcher + " does not say who leads" : "no launcher has started this",
         ": write HOST:PORT, or set MASTER_ADDR"));
   }
-  const bool is_v6 = absl::StrContains(launched->leader, ":");
-  return absl::StrCat(is_v6 ? "[" : "", launched->leader, is_v6 ? "]" : "", listen);
+  return absl::StrCat(UrlHost(launched->leader), listen);
 }
 
 /// Each stream needs processes of its own.

@@ -12,7 +12,6 @@ import argparse
 import contextlib
 import json
 import pathlib
-import secrets
 import statistics
 import subprocess
 import sys
@@ -37,9 +36,7 @@ class Bench:
         self._folder = folder
         self._network = network
         self._leader = f"{network.address(0) if network else LOCAL}:29507"
-        self._secret = folder / "ranks.secret"
-        self._secret.touch(mode=0o600)
-        self._secret.write_text(secrets.token_hex(32))
+        self._secret = millrace_process.ranks_secret(folder)
 
     def inside(self, host: int) -> list[str]:
         return self._network.inside(host) if self._network else []

@@ -9,7 +9,6 @@ import contextlib
 import os
 import pathlib
 import random
-import secrets
 import signal
 import subprocess
 import tempfile
@@ -33,9 +32,7 @@ def setUpModule():
 class RankFailuresTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.secret = self.folder / "ranks.secret"
-        self.secret.touch(mode=0o600)
-        self.secret.write_text(secrets.token_hex(32))
+        self.secret = millrace_process.ranks_secret(self.folder)
         self.network = self.enterContext(HostNetwork(3))
         self.leader = f"{self.network.address(0)}:29500"
         self.random = random.Random(7)

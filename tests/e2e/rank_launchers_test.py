@@ -2,7 +2,6 @@
 
 import pathlib
 import re
-import secrets
 import subprocess
 import tempfile
 import unittest
@@ -32,9 +31,7 @@ def setUpModule():
 class RankLaunchersTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.secret = self.folder / "ranks.secret"
-        self.secret.touch(mode=0o600)
-        self.secret.write_text(secrets.token_hex(32))
+        self.secret = millrace_process.ranks_secret(self.folder)
 
     def config(self, listen: str, ranks: list[int]) -> str:
         schedule = {"kind": "one_f_one_b_star", "stages": 3, "cuts": [2, 5], "stages_on": ranks}

@@ -27,9 +27,7 @@ def setUpModule():
 class RanksTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.secret = self.folder / "ranks.secret"
-        self.secret.touch(mode=0o600)
-        self.secret.write_text(secrets.token_hex(32) + "\n")
+        self.secret = millrace_process.ranks_secret(self.folder)
 
     def config(self, ranks: list[int], checkpoints: str, **source) -> dict:
         schedule = {"kind": "one_f_one_b_star", "stages": 3, "cuts": [2, 5]}

@@ -16,6 +16,7 @@ import os
 import pathlib
 import queue
 import re
+import secrets
 import signal
 import subprocess
 import tempfile
@@ -55,6 +56,14 @@ def config(streams: list[dict] | None = None, **sections) -> dict:
         "streams": [test_stream()] if streams is None else streams,
         **sections,
     }
+
+
+def ranks_secret(folder: pathlib.Path) -> pathlib.Path:
+    """A new file with a secret for `ranks`."""
+    secret = folder / "ranks.secret"
+    secret.touch(mode=0o600)
+    secret.write_text(secrets.token_hex(32) + "\n")
+    return secret
 
 
 def wait_for(what: str, condition: Callable[[], object], patience_s: float = PATIENCE_S,
