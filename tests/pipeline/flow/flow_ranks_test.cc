@@ -235,96 +235,126 @@ TEST_F(FlowRanksTest, RollBackDivergedWeightsOnAllRanks) {
   EXPECT_TRUE(learned.answer.finite);
 }
 
+// A learner that has lost a rank and gone on.
+struct LostAndGoneOn {
+  std::map<std::int64_t, int> frames;                   // Of the admitted samples.
+  std::map<std::int64_t, ModelPrediction> predictions;  // By sample.
+  std::int64_t first_after = -1;                        // The first sample after the loss.
+};
+
+class FlowRanksLossTest : public FlowRanksTest {
+ protected:
+  [[nodiscard]] LearnerOptions OptionsOf(const char* schedule) const {
+    LearnerOptions options{.width = kWavesSide,
+                           .height = kWavesSide,
+                           .schedule = schedule,
+                           .stages = 3,
+                           .cuts = {2, 5},
+                           .rank_of_stage = {2, 1, 0},
+                           .copy_every = 10};
+    options.checkpoints = {.folder = folder_.string(), .every = 10, .keep = 100};
+    return options;
+  }
+
+  void LoseARank(const LearnerOptions& options, std::int64_t after_messages, LostAndGoneOn& run) {
+    constexpr int kFrames = 120;
+    std::filesystem::remove_all(folder_);
+    FakeHosts hosts;
+    int groups = 0;
+    LearnerHooks hooks;
+    hooks.join_ranks = [&](const JoinRequest& request) {
+      const bool first = groups++ == 0;
+      return hosts.Join(request.size, {.rank = 1, .after_messages = first ? after_messages : -1});
+    };
+    const auto made = MakeFlowLearner(
+        options, task_, [&](ModelPrediction p) { run.predictions[p.sample] = std::move(p); },
+        hooks);
+    ASSERT_TRUE(made.ok()) << made.status();
+    Learner& learner = **made;
+    for (int frame = 0; frame < kFrames; ++frame) {
+      ASSERT_NO_FATAL_FAILURE(Admit(learner, frame, run));
+    }
+    ASSERT_TRUE(learner.Drain().ok());
+    ASSERT_EQ(learner.ranks()->lost, 1);
+    ASSERT_GE(run.first_after, 0);
+  }
+
+  // The names of the good states, and an empty one: without checkpoints it starts again.
+  [[nodiscard]] std::vector<std::string> Starts() const {
+    std::vector<std::string> starts = {""};
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename();
+      if (name.starts_with("checkpoint-")) starts.push_back(name);
+    }
+    return starts;
+  }
+
+  // Whether one process that starts there predicts the same after the loss.
+  void PredictAlone(LearnerOptions options, const std::string& start, const LostAndGoneOn& run,
+                    bool& same) {
+    const std::filesystem::path copy = folder_.string() + "-copy";
+    std::filesystem::create_directories(copy);
+    if (!start.empty()) {
+      std::filesystem::copy(folder_ / start, copy / start,
+                            std::filesystem::copy_options::recursive);
+    }
+    options.rank_of_stage = {};
+    options.checkpoints.folder = copy.string();
+    std::vector<ModelPrediction> expected;
+    const auto oracle = MakeFlowLearner(
+        options, task_, [&](ModelPrediction p) { expected.push_back(std::move(p)); });
+    ASSERT_TRUE(oracle.ok()) << oracle.status();
+    for (auto at = run.frames.find(run.first_after); at != run.frames.end(); ++at) {
+      ASSERT_TRUE((*oracle)->AwaitRoom().ok());
+      ASSERT_TRUE((*oracle)->Admit(Moving(at->second, previous_, current_)).ok());
+    }
+    ASSERT_TRUE((*oracle)->Drain().ok());
+    std::filesystem::remove_all(copy);
+    same = true;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const auto found = run.predictions.find(run.first_after + static_cast<std::int64_t>(i));
+      ASSERT_NE(found, run.predictions.end());
+      same = same && *found->second.flow == *expected[i].flow;
+    }
+  }
+
+ private:
+  void Admit(Learner& learner, int frame, LostAndGoneOn& run) {
+    const absl::Status room = AwaitRoom(learner);
+    ASSERT_TRUE(room.ok()) << room;
+    const auto sample = learner.Admit(Moving(frame, previous_, current_));
+    if (!sample.ok()) {
+      EXPECT_TRUE(absl::IsUnavailable(sample.status())) << sample.status();
+      EXPECT_THAT(learner.interruption().message(), HasSubstr("rank 1 is lost"));
+      return;
+    }
+    EXPECT_EQ(*sample, run.frames.empty() ? 0 : run.frames.rbegin()->first + 1);
+    run.frames[*sample] = frame;
+    if (learner.ranks()->groups == 2 && run.first_after < 0) run.first_after = *sample;
+  }
+
+  const FlowTaskOptions task_{.network = "refine", .learning = {.divergence = {.window = 10}}};
+  std::vector<std::uint8_t> previous_;
+  std::vector<std::uint8_t> current_;
+};
+
 // After a loss, one process that starts from a good state predicts the same.
-TEST_F(FlowRanksTest, GoesOnFromGoodWeightsAfterARankIsLost) {
-  constexpr int kFrames = 120;
-  LearningOptions watchful;
-  watchful.divergence.window = 10;
-  const FlowTaskOptions task{.network = "refine", .learning = watchful};
-  std::int64_t gone_on_from_learned = 0;
+TEST_F(FlowRanksLossTest, GoesOnFromGoodWeightsAfterARankIsLost) {
+  int gone_on_from_learned = 0;
   for (const std::int64_t after : {1, 200, 400}) {
     for (const char* schedule : {"one_f_one_b_star", "partime"}) {
       SCOPED_TRACE(absl::StrCat(schedule, ", lost after ", after, " messages"));
-      std::filesystem::remove_all(folder_);
-      LearnerOptions options{.width = kWavesSide,
-                             .height = kWavesSide,
-                             .schedule = schedule,
-                             .stages = 3,
-                             .cuts = {2, 5},
-                             .rank_of_stage = {2, 1, 0},
-                             .copy_every = 10};
-      options.checkpoints = {.folder = folder_.string(), .every = 10, .keep = 100};
-      FakeHosts hosts;
-      int groups = 0;
-      LearnerHooks hooks;
-      hooks.join_ranks = [&](const JoinRequest& request) {
-        const bool first = groups++ == 0;
-        return hosts.Join(request.size, {.rank = 1, .after_messages = first ? after : -1});
-      };
-      std::map<std::int64_t, ModelPrediction> predictions;
-      auto made = MakeFlowLearner(
-          options, task, [&](ModelPrediction p) { predictions[p.sample] = std::move(p); }, hooks);
-      ASSERT_TRUE(made.ok()) << made.status();
-      Learner& learner = **made;
-      std::map<std::int64_t, int> frame_of;  // By sample.
-      std::int64_t first_after = -1;         // Sample.
-      std::vector<std::uint8_t> previous;
-      std::vector<std::uint8_t> current;
-      for (int frame = 0; frame < kFrames; ++frame) {
-        const absl::Status room = AwaitRoom(learner);
-        ASSERT_TRUE(room.ok()) << room;
-        const auto sample = learner.Admit(Moving(frame, previous, current));
-        if (!sample.ok()) {
-          EXPECT_TRUE(absl::IsUnavailable(sample.status())) << sample.status();
-          EXPECT_THAT(learner.interruption().message(), HasSubstr("rank 1 is lost"));
-          continue;
-        }
-        EXPECT_EQ(*sample, frame_of.empty() ? 0 : frame_of.rbegin()->first + 1);
-        frame_of[*sample] = frame;
-        if (learner.ranks()->groups == 2 && first_after < 0) first_after = *sample;
+      const LearnerOptions options = OptionsOf(schedule);
+      LostAndGoneOn run;
+      ASSERT_NO_FATAL_FAILURE(LoseARank(options, after, run));
+      int as_one = 0;
+      for (const std::string& start : Starts()) {
+        bool same = false;
+        ASSERT_NO_FATAL_FAILURE(PredictAlone(options, start, run, same));
+        as_one += same ? 1 : 0;
+        gone_on_from_learned += same && !start.empty() ? 1 : 0;
       }
-      ASSERT_TRUE(learner.Drain().ok());
-      ASSERT_EQ(learner.ranks()->lost, 1);
-      ASSERT_GE(first_after, 0);
-      made->reset();
-      // Each good state is a candidate. One without checkpoints starts again.
-      std::vector<std::string> starts = {""};
-      for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
-        const std::string name = entry.path().filename();
-        if (name.starts_with("checkpoint-")) starts.push_back(name);
-      }
-      int same = 0;
-      for (const std::string& start : starts) {
-        const std::filesystem::path copy = folder_.string() + "-copy";
-        std::filesystem::remove_all(copy);
-        std::filesystem::create_directories(copy);
-        if (!start.empty()) {
-          std::filesystem::copy(folder_ / start, copy / start,
-                                std::filesystem::copy_options::recursive);
-        }
-        LearnerOptions alone = options;
-        alone.rank_of_stage = {};
-        alone.checkpoints.folder = copy.string();
-        std::vector<ModelPrediction> expected;
-        auto oracle = MakeFlowLearner(alone, task,
-                                      [&](ModelPrediction p) { expected.push_back(std::move(p)); });
-        ASSERT_TRUE(oracle.ok()) << oracle.status();
-        for (auto at = frame_of.find(first_after); at != frame_of.end(); ++at) {
-          ASSERT_TRUE((*oracle)->AwaitRoom().ok());
-          ASSERT_TRUE((*oracle)->Admit(Moving(at->second, previous, current)).ok());
-        }
-        ASSERT_TRUE((*oracle)->Drain().ok());
-        bool all = true;
-        for (std::size_t i = 0; i < expected.size(); ++i) {
-          const auto found = predictions.find(first_after + static_cast<std::int64_t>(i));
-          ASSERT_NE(found, predictions.end());
-          all = all && *found->second.flow == *expected[i].flow;
-        }
-        same += all ? 1 : 0;
-        if (all && !start.empty()) ++gone_on_from_learned;
-        std::filesystem::remove_all(copy);
-      }
-      EXPECT_EQ(same, 1);
+      EXPECT_EQ(as_one, 1);
     }
   }
   EXPECT_GT(gone_on_from_learned, 0);
