@@ -367,7 +367,9 @@ TEST(CameraStreamTest, RecordedFramesWaitForMissingHosts) {
   FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
   fake.learner->Interrupt(absl::UnavailableError("waiting for 1 process"));
   PushFrames(fake, 4);
+  fake.learner->WaitForRefusals(6);  // Without the wait, each frame takes two.
   EXPECT_EQ(fake.stream->Snapshot().learner_state, LearnerState::kWaitingForRanks);
+  EXPECT_GE(fake.source->queue().waiting(), 3u) << "the first may have been taken before";
   fake.learner->Resume();
   fake.learner->WaitForAdmitted(3);
   EXPECT_LE(Dropped(fake.stream->Snapshot().frames, DropReason::kRanksLost), 1u);

@@ -80,7 +80,11 @@ class FakeLearner final : public pipeline::Learner {
   absl::Status AwaitRoom() override {
     std::unique_lock lock(mu_);
     if (std::exchange(is_resumed_, false)) interruption_ = absl::OkStatus();
-    if (!interruption_.ok()) return interruption_;
+    if (!interruption_.ok()) {
+      ++refusals_;
+      changed_.notify_all();
+      return interruption_;
+    }
     changed_.wait(lock, [this] { return Held() < options_.capacity || !failure_.ok() || closed_; });
     return failure_;
   }
@@ -265,6 +269,12 @@ class FakeLearner final : public pipeline::Learner {
     changed_.wait(lock, [&] { return admitted_ >= samples; });
   }
 
+  /// Waits until it was asked for room `times` in all while it was interrupted.
+  void WaitForRefusals(int times) {
+    std::unique_lock lock(mu_);
+    changed_.wait(lock, [&] { return refusals_ >= times; });
+  }
+
   /// From now on it takes no sample and predicts nothing.
   void Fail(absl::Status cause) {
     std::scoped_lock lock(mu_);
@@ -387,6 +397,7 @@ class FakeLearner final : public pipeline::Learner {
   std::optional<pipeline::RankFigures> ranks_;
   absl::Status interruption_;
   bool is_resumed_ = false;
+  int refusals_ = 0;
   pipeline::OptimizerOptions optimizer_;
   pipeline::LearningFigures learning_;
   std::function<void(pipeline::ModelPrediction&)> change_;

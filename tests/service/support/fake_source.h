@@ -20,8 +20,7 @@ class FakeSource final : public ingest::Source {
         on_state_(options.on_state),
         width_(options.width),
         height_(options.height),
-        queue_(static_cast<std::size_t>(options.queue_capacity),
-               options.as_camera ? ingest::WhenFull::kDropOldest : ingest::WhenFull::kWait) {
+        queue_(static_cast<std::size_t>(options.queue_capacity), ingest::WhenFullOf(options)) {
     status_.state = ingest::SourceState::kStreaming;
     status_.camera_width = 768;
     status_.camera_height = 576;
