@@ -1,7 +1,6 @@
 #include "pipeline/stages/admissions.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/status.h"
 
@@ -16,16 +15,19 @@ MessageRoute RouteTo(int rank, const RankWires& ranks) {
 
 }  // namespace
 
-AdmissionSender::AdmissionSender(const Plan& plan, const RankWires& ranks)
-    : ranks_(ranks), reads_input_(ranks.rank_of_stage.front() + 1, false) {
+AdmissionSender::AdmissionSender(const Plan& plan, const RankWires& ranks, MessageLanes& lanes) {
+  for (int rank = 1; rank <= ranks.rank_of_stage.front(); ++rank) {
+    readers_.push_back({.lane = &lanes.To(RouteTo(rank, ranks)), .reads_input = false});
+  }
   // A sample that has left this rank's slots has left those of the ranks before it.
   int slots = 1;
   for (const Channel& channel : plan.channels) {
     if (channel.from != 0) continue;
-    reads_input_[ranks.rank_of_stage[channel.to - 1]] = true;
+    const int rank = ranks.rank_of_stage[channel.to - 1];
+    if (rank > 0) readers_[rank - 1].reads_input = true;
     if (plan.IsOwn(channel.to)) slots = std::max(slots, channel.slots);
   }
-  max_under_way_ = slots * (reads_input_.size() - 1);
+  max_under_way_ = slots * readers_.size();
 }
 
 absl::Status AdmissionSender::WaitForOldest(std::size_t under_way) {
@@ -37,30 +39,22 @@ absl::Status AdmissionSender::WaitForOldest(std::size_t under_way) {
 
 absl::Status AdmissionSender::Send(std::int64_t sample, double rate_scale,
                                    const at::Tensor& input) {
-  MILLRACE_RETURN_IF_ERROR(WaitForOldest(max_under_way_ - (reads_input_.size() - 1)));
-  for (int rank = 1; rank < static_cast<int>(reads_input_.size()); ++rank) {
+  MILLRACE_RETURN_IF_ERROR(WaitForOldest(max_under_way_ - readers_.size()));
+  for (const Reader& reader : readers_) {
     TensorMessage message{.sample = sample, .rate_scale = rate_scale, .tensors = {}};
-    if (reads_input_[rank]) message.tensors.push_back(input);
-    under_way_.emplace_back(RouteTo(rank, ranks_), std::move(message));
+    if (reader.reads_input) message.tensors.push_back(input);
+    under_way_.push_back(reader.lane->Send(message));
   }
   return absl::OkStatus();
 }
 
 absl::Status AdmissionSender::Stop(MessageKind kind, std::int64_t next) {
-  for (int rank = 1; rank < static_cast<int>(reads_input_.size()); ++rank) {
-    under_way_.emplace_back(RouteTo(rank, ranks_),
-                            TensorMessage{.sample = next, .kind = kind, .tensors = {}});
+  for (const Reader& reader : readers_) {
+    under_way_.push_back(reader.lane->Send({.sample = next, .kind = kind, .tensors = {}}));
   }
   return WaitForOldest(0);
 }
 
-AdmissionReceiver::AdmissionReceiver(const RankWires& ranks)
-    : route_(RouteTo(0, ranks)), next_(std::make_unique<IncomingMessage>(route_)) {}
-
-absl::StatusOr<TensorMessage> AdmissionReceiver::Next() {
-  MILLRACE_ASSIGN_OR_RETURN(TensorMessage message, next_->Wait());
-  if (message.kind != MessageKind::kEnd) next_ = std::make_unique<IncomingMessage>(route_);
-  return message;
-}
+AdmissionReceiver::AdmissionReceiver(const RankWires& ranks) : lane_(RouteTo(0, ranks)) {}
 
 }  // namespace millrace::pipeline

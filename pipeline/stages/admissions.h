@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -20,12 +19,11 @@ namespace millrace::pipeline {
 /// The leader's side. For the thread that admits samples.
 class AdmissionSender {
  public:
-  /// REQUIRES: `plan` is the leader's part. `ranks` outlives it.
-  AdmissionSender(const Plan& plan, const RankWires& ranks);
+  /// REQUIRES: `plan` is the leader's part. The other arguments outlive it.
+  AdmissionSender(const Plan& plan, const RankWires& ranks, MessageLanes& lanes);
 
   /// Begins to send the sample's number and the factor on its learning rates, and its input to
-  /// ranks that read it. Waits only if a rank is further behind than the plan allows. `input` must
-  /// not change afterwards.
+  /// ranks that read it. Waits only if a rank is further behind than the plan allows.
   [[nodiscard]] absl::Status Send(std::int64_t sample, double rate_scale, const at::Tensor& input);
 
   /// Sends a kPause or kEnd before sample `next`, and waits until all messages are sent.
@@ -34,9 +32,13 @@ class AdmissionSender {
  private:
   [[nodiscard]] absl::Status WaitForOldest(std::size_t under_way);
 
-  const RankWires& ranks_;
-  std::vector<bool> reads_input_;  // By rank.
-  std::size_t max_under_way_;      // Messages.
+  // An end of a lane for each other rank.
+  struct Reader {
+    TensorSender* lane;
+    bool reads_input;
+  };
+  std::vector<Reader> readers_;
+  std::size_t max_under_way_;  // Messages.
   std::deque<OutgoingMessage> under_way_;
 };
 
@@ -47,12 +49,11 @@ class AdmissionReceiver {
   explicit AdmissionReceiver(const RankWires& ranks);
 
   /// Waits for the next sample, a pause, or the end. A sample has its input as the only tensor if a
-  /// stage of this rank reads it. Fails as IncomingMessage::Wait().
-  [[nodiscard]] absl::StatusOr<TensorMessage> Next();
+  /// stage of this rank reads it. Fails as TensorReceiver::Next().
+  [[nodiscard]] absl::StatusOr<TensorMessage> Next() { return lane_.Next(); }
 
  private:
-  const MessageRoute route_;
-  std::unique_ptr<IncomingMessage> next_;
+  TensorReceiver lane_;
 };
 
 }  // namespace millrace::pipeline

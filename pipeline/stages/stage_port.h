@@ -35,8 +35,7 @@ class StagePort {
  public:
   /// REQUIRES: `running_plan` has a part of a plan, with `number` on another rank, and counts of
   /// wires. The arguments outlive it.
-  StagePort(int number, const RankWires& ranks, RunningPlan& running_plan)
-      : number_(number), ranks_(ranks), running_plan_(running_plan) {}
+  StagePort(int number, const RankWires& ranks, MessageLanes& lanes, RunningPlan& running_plan);
 
   StagePort(const StagePort&) = delete;
   StagePort& operator=(const StagePort&) = delete;
@@ -44,26 +43,33 @@ class StagePort {
   /// Sends or receives the tensors of the step's samples, on all channels to stages of this rank.
   /// Begins all sends before it waits for one, so that no channel's receiver waits behind
   /// another's. Throws a StepError with the cause of a failed transfer.
-  void Run(const Step& step);
+  void Run(const Step& step) const;
 
  private:
-  // One sample on one channel.
-  struct Item {
+  // A channel between this stage and one of this rank. One lane carries its forwards, the other one
+  // its gradients.
+  struct Way {
     ChannelRings* rings;
+    TensorSender* out = nullptr;   // Null: nothing is sent.
+    TensorReceiver* in = nullptr;  // Null: nothing is received.
+  };
+  // One sample on one way.
+  struct Item {
+    const Way* way;
     std::int64_t sample;
   };
 
+  [[nodiscard]] bool Sends(OperationKind kind) const;
   [[nodiscard]] std::vector<Item> ItemsOf(const Step& step) const;
-  [[nodiscard]] MessageRoute RouteOf(const Item& item, OperationKind kind) const;
   [[nodiscard]] std::int64_t GradientPosition(const Item& item) const;
   [[nodiscard]] TensorMessage Outgoing(const Item& item, OperationKind kind) const;
-  void Write(const Item& item, OperationKind kind, TensorMessage message);
+  void Write(const Item& item, OperationKind kind, TensorMessage message) const;
   [[nodiscard]] absl::Status Send(const std::vector<Item>& items, OperationKind kind) const;
-  [[nodiscard]] absl::Status Receive(const std::vector<Item>& items, OperationKind kind);
+  [[nodiscard]] absl::Status Receive(const std::vector<Item>& items, OperationKind kind) const;
 
   const int number_;
-  const RankWires& ranks_;
-  RunningPlan& running_plan_;
+  const RunningPlan& running_plan_;
+  std::vector<Way> ways_;  // In the order of the plan's channels.
 };
 
 }  // namespace millrace::pipeline

@@ -46,7 +46,8 @@ StagedNetwork::StagedNetwork(Options options)
               .devices = std::move(options.devices),
               .optimizer = options.optimizer,
               .stage_rates = std::move(options.stage_rates)}),
-      ranks_(std::move(options.ranks)) {
+      ranks_(std::move(options.ranks)),
+      lanes_(ranks_ ? std::make_unique<MessageLanes>() : nullptr) {
   Begin(std::move(options.plan), options.first_sample);
   BeginStates();
 }
@@ -68,14 +69,14 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
     running_plan_->channels.Count(store_.stage(stage).outgoing(), cuts());
   }
   if (ranks_ && ranks_->own_rank == 0) {
-    admissions_ = std::make_unique<AdmissionSender>(running, *ranks_);
+    admissions_ = std::make_unique<AdmissionSender>(running, *ranks_, *lanes_);
   }
   for (int stage = 1; stage <= stage_count(); ++stage) {
     runners_.emplace_back();
     ports_.emplace_back();
     if (!running.IsOwn(stage)) {
       MILLRACE_CHECK(ranks_.has_value());
-      ports_.back() = std::make_unique<StagePort>(stage, *ranks_, *running_plan_);
+      ports_.back() = std::make_unique<StagePort>(stage, *ranks_, *lanes_, *running_plan_);
       continue;
     }
     const StageFigures figures = WalkStage(running_plan_->plan, stage);
@@ -124,11 +125,13 @@ void StagedNetwork::LeaveRanks() {
   states_.reset();
   admissions_.reset();
   EndPlan();
+  lanes_.reset();
   ranks_.reset();
 }
 
 void StagedNetwork::JoinRanks(RankWires ranks, Plan plan, std::int64_t first_sample) {
   ranks_.emplace(std::move(ranks));
+  lanes_ = std::make_unique<MessageLanes>();
   Begin(std::move(plan), first_sample);
   BeginStates();
 }

@@ -193,6 +193,7 @@ class StagedNetwork {
   NetworkStore store_;
 
   std::optional<RankWires> ranks_;
+  std::unique_ptr<MessageLanes> lanes_;  // Null without other ranks. Plans share them.
 
   // For one plan. These use the members above. By stage: a runner, or a port if another rank runs
   // the stage; the other one is null.

@@ -1,6 +1,7 @@
 #include "pipeline/stages/tensor_message.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,7 +38,6 @@ std::int64_t BytesOf(const TensorForm& form) {
 struct Layout {
   std::vector<std::int64_t> begins = {};  // By tensor, in bytes.
   std::int64_t bytes = 0;
-  int tensors = 0;  // With memory.
 };
 
 Layout LayoutOf(const std::vector<TensorForm>& forms) {
@@ -47,14 +47,14 @@ Layout LayoutOf(const std::vector<TensorForm>& forms) {
     const std::int64_t bytes = BytesOf(form);
     if (bytes == 0) continue;
     layout.bytes = layout.begins.back() + bytes;
-    ++layout.tensors;
   }
   return layout;
 }
 
-at::Tensor MemoryFor(const Layout& layout) {
-  return at::empty({layout.bytes}, at::TensorOptions(at::kByte));
-}
+constexpr auto kHeadBytes = static_cast<std::int64_t>(sizeof(EncodedHead));
+static_assert(kHeadBytes % kAlignment == 0);
+
+at::Tensor MemoryOf(std::int64_t bytes) { return at::empty({bytes}, at::TensorOptions(at::kByte)); }
 
 std::span<std::byte> AsBytes(const at::Tensor& memory) {
   return {static_cast<std::byte*>(memory.data_ptr()), static_cast<std::size_t>(memory.nbytes())};
@@ -73,35 +73,6 @@ absl::Status Unexpected(const std::string& got, const std::string& wanted) {
 
 }  // namespace
 
-OutgoingMessage::OutgoingMessage(const MessageRoute& route, TensorMessage message)
-    : message_(std::move(message)), head_(std::make_unique<EncodedHead>()) {
-  MessageHead head{.epoch = route.epoch,
-                   .sample = message_.sample,
-                   .kind = message_.kind,
-                   .rate_scale = message_.rate_scale};
-  if (message_.kind != MessageKind::kTensors) message_.tensors.clear();
-  for (const at::Tensor& tensor : message_.tensors) head.tensors.push_back(FormOf(tensor));
-  absl::StatusOr<EncodedHead> encoded = Encode(head);
-  if (!encoded.ok()) {
-    encoded_ = encoded.status();
-    return;
-  }
-  *head_ = *encoded;
-  transfers_.push_back(route.wires.Send(route.rank, route.tag, std::as_bytes(std::span(*head_))));
-  const Layout layout = LayoutOf(head.tensors);
-  if (layout.tensors == 0) return;
-  if (layout.tensors > 1) memory_ = MemoryFor(layout);
-  std::span<std::byte> bytes;
-  for (std::size_t i = 0; i < head.tensors.size(); ++i) {
-    const auto size = static_cast<std::size_t>(BytesOf(head.tensors[i]));
-    if (size == 0) continue;
-    bytes = {static_cast<std::byte*>(message_.tensors[i].data_ptr()), size};
-    if (memory_.defined()) std::ranges::copy(bytes, AsBytes(memory_).data() + layout.begins[i]);
-  }
-  if (memory_.defined()) bytes = AsBytes(memory_);
-  transfers_.push_back(route.wires.Send(route.rank, route.tag + 1, bytes));
-}
-
 absl::Status OutgoingMessage::Wait() {
   MILLRACE_RETURN_IF_ERROR(encoded_);
   for (const std::unique_ptr<WireTransfer>& transfer : transfers_) {
@@ -110,20 +81,62 @@ absl::Status OutgoingMessage::Wait() {
   return absl::OkStatus();
 }
 
-IncomingMessage::IncomingMessage(const MessageRoute& route)
-    : route_(route),
-      head_(std::make_unique<EncodedHead>()),
-      head_transfer_(
-          route.wires.Receive(route.rank, route.tag, std::as_writable_bytes(std::span(*head_)))) {}
+OutgoingMessage TensorSender::Send(const TensorMessage& message) {
+  OutgoingMessage outgoing;
+  MessageHead head{.epoch = route_.epoch,
+                   .sample = message.sample,
+                   .kind = message.kind,
+                   .rate_scale = message.rate_scale};
+  if (message.kind == MessageKind::kTensors) {
+    for (const at::Tensor& tensor : message.tensors) head.tensors.push_back(FormOf(tensor));
+  }
+  const absl::StatusOr<EncodedHead> encoded = Encode(head);
+  if (!encoded.ok()) {
+    outgoing.encoded_ = encoded.status();
+    return outgoing;
+  }
+  const Layout layout = LayoutOf(head.tensors);
+  outgoing.memory_ = MemoryOf(kHeadBytes + layout.bytes);
+  const std::span<std::byte> all = AsBytes(outgoing.memory_);
+  const std::span<std::byte> of_head = all.first(kHeadBytes);
+  const std::span<std::byte> of_tensors = all.subspan(kHeadBytes);
+  std::ranges::copy(std::as_bytes(std::span(*encoded)), of_head.begin());
+  for (std::size_t i = 0; i < head.tensors.size(); ++i) {
+    const auto size = static_cast<std::size_t>(BytesOf(head.tensors[i]));
+    if (size == 0) continue;
+    const auto* const from = static_cast<const std::byte*>(message.tensors[i].data_ptr());
+    std::memcpy(of_tensors.data() + layout.begins[i], from, size);
+  }
+  const auto begin = [&](int tag, std::span<const std::byte> bytes) {
+    outgoing.transfers_.push_back(route_.wires.Send(route_.rank, tag, bytes));
+  };
+  if (layout.bytes == 0 || layout.bytes == usual_bytes_) {
+    begin(route_.tag, all);
+    return outgoing;
+  }
+  begin(route_.tag, of_head);
+  begin(route_.tag + 1, of_tensors);
+  usual_bytes_ = layout.bytes;
+  return outgoing;
+}
 
-absl::StatusOr<MessageHead> IncomingMessage::WaitForHead() {
-  MILLRACE_RETURN_IF_ERROR(head_transfer_->Wait());
-  MILLRACE_ASSIGN_OR_RETURN(MessageHead head, DecodeHead(*head_));
+TensorReceiver::TensorReceiver(const MessageRoute& route) : route_(route) { Begin(); }
+
+void TensorReceiver::Begin() {
+  memory_ = MemoryOf(kHeadBytes + usual_bytes_);
+  transfer_ = route_.wires.Receive(route_.rank, route_.tag, AsBytes(memory_));
+}
+
+absl::StatusOr<MessageHead> TensorReceiver::WaitForHead() {
+  MILLRACE_RETURN_IF_ERROR(transfer_->Wait());
+  EncodedHead encoded;
+  std::memcpy(encoded.data(), memory_.data_ptr(), sizeof(encoded));
+  MILLRACE_ASSIGN_OR_RETURN(MessageHead head, DecodeHead(encoded));
   if (head.epoch == route_.epoch) return head;
   return Unexpected(absl::StrCat("of epoch ", head.epoch), absl::StrCat("of ", route_.epoch));
 }
 
-absl::StatusOr<TensorMessage> IncomingMessage::WaitForTensors(const MessageHead& head) {
+absl::StatusOr<TensorMessage> TensorReceiver::WaitForTensors(const MessageHead& head) {
   TensorMessage message{
       .sample = head.sample, .kind = head.kind, .rate_scale = head.rate_scale, .tensors = {}};
   for (const TensorForm& form : head.tensors) {
@@ -132,28 +145,35 @@ absl::StatusOr<TensorMessage> IncomingMessage::WaitForTensors(const MessageHead&
     }
   }
   const Layout layout = LayoutOf(head.tensors);
-  const at::Tensor memory = MemoryFor(layout);
+  at::Tensor memory = memory_;
+  std::int64_t begin = kHeadBytes;
+  if (layout.bytes > 0 && layout.bytes != usual_bytes_) {
+    memory = MemoryOf(layout.bytes);
+    begin = 0;
+    const auto apart = route_.wires.Receive(route_.rank, route_.tag + 1, AsBytes(memory));
+    MILLRACE_RETURN_IF_ERROR(apart->Wait());
+    usual_bytes_ = layout.bytes;
+  }
   for (std::size_t i = 0; i < head.tensors.size(); ++i) {
     const TensorForm& form = head.tensors[i];
     message.tensors.emplace_back();
     if (form.type == -1) continue;
     const auto type = static_cast<at::ScalarType>(form.type);
-    const auto first = layout.begins[i] / static_cast<std::int64_t>(c10::elementSize(type));
+    const auto element = static_cast<std::int64_t>(c10::elementSize(type));
     message.tensors.back() = at::empty({0}, at::TensorOptions(type));
-    message.tensors.back().set_(memory.storage(), first, form.sizes, form.strides);
+    message.tensors.back().set_(memory.storage(), (begin + layout.begins[i]) / element, form.sizes,
+                                form.strides);
   }
-  if (layout.bytes == 0) return message;
-  const auto received = route_.wires.Receive(route_.rank, route_.tag + 1, AsBytes(memory));
-  MILLRACE_RETURN_IF_ERROR(received->Wait());
+  if (head.kind != MessageKind::kEnd) Begin();
   return message;
 }
 
-absl::StatusOr<TensorMessage> IncomingMessage::Wait() {
+absl::StatusOr<TensorMessage> TensorReceiver::Next() {
   MILLRACE_ASSIGN_OR_RETURN(const MessageHead head, WaitForHead());
   return WaitForTensors(head);
 }
 
-absl::StatusOr<TensorMessage> IncomingMessage::Wait(std::int64_t sample, int tensors) {
+absl::StatusOr<TensorMessage> TensorReceiver::Next(std::int64_t sample, int tensors) {
   MILLRACE_ASSIGN_OR_RETURN(const MessageHead head, WaitForHead());
   if (head.sample != sample) {
     return Unexpected(absl::StrCat("for sample ", head.sample), absl::StrCat("for ", sample));
@@ -164,6 +184,14 @@ absl::StatusOr<TensorMessage> IncomingMessage::Wait(std::int64_t sample, int ten
                       absl::StrCat("of ", expected));
   }
   return WaitForTensors(head);
+}
+
+TensorSender& MessageLanes::To(const MessageRoute& route) {
+  return to_.try_emplace(Key(route.rank, route.tag), route).first->second;
+}
+
+TensorReceiver& MessageLanes::From(const MessageRoute& route) {
+  return from_.try_emplace(Key(route.rank, route.tag), route).first->second;
 }
 
 }  // namespace millrace::pipeline

@@ -1,12 +1,19 @@
-// Tensors on their way between two ranks: a head (message_head.h), then the memory of all tensors
-// as one transfer. Each transfer costs several system calls on both sides, so several tensors are
-// copied together.
+// Tensors on their way between two ranks: a head (message_head.h), then the memory of all tensors.
+//
+// Most messages of a lane are as long as the one before. So the receiver begins to receive the next
+// message, head and tensors as one transfer, before it is sent; then the sender waits for nothing,
+// and each side needs few system calls. If the length differs, the sender sends only the head, and
+// the tensors as a second transfer.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include <ATen/core/Tensor.h>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,7 +23,7 @@
 
 namespace millrace::pipeline {
 
-/// The way of messages of one kind. Heads have the tag, tensors the next one.
+/// The way of messages of one kind, a lane. Messages have the tag, tensors apart the next one.
 struct MessageRoute {
   static constexpr int kTags = 2;
 
@@ -39,42 +46,73 @@ struct TensorMessage {
 /// A message that is being sent. For one thread.
 class OutgoingMessage {
  public:
-  /// Begins to send, without waiting.
-  OutgoingMessage(const MessageRoute& route, TensorMessage message);
-
-  /// Waits until the tensors may be changed. Fails as WireTransfer::Wait(), and as Encode().
+  /// Waits until the message has left. Fails as WireTransfer::Wait(), and as Encode().
   [[nodiscard]] absl::Status Wait();
 
  private:
-  // Transfers refer to the members before them.
-  TensorMessage message_;
-  std::unique_ptr<EncodedHead> head_;
-  at::Tensor memory_;  // Of the message's tensors, if there are several.
+  friend class TensorSender;
+
+  at::Tensor memory_;  // Of the head and the tensors. The transfers use it.
   absl::Status encoded_;
   std::vector<std::unique_ptr<WireTransfer>> transfers_;
 };
 
-/// A message that is to be received. For one thread.
-class IncomingMessage {
+/// The sending end of a lane. For one thread at a time.
+class TensorSender {
  public:
-  /// Begins to receive the head, without waiting.
-  explicit IncomingMessage(const MessageRoute& route);
+  explicit TensorSender(const MessageRoute& route) : route_(route) {}
+
+  /// Begins to send, without waiting. The tensors may be changed afterwards.
+  [[nodiscard]] OutgoingMessage Send(const TensorMessage& message);
+
+ private:
+  const MessageRoute route_;
+  std::int64_t usual_bytes_ = 0;  // Of the tensors of the last message that had any.
+};
+
+/// The receiving end of a lane. For one thread at a time.
+class TensorReceiver {
+ public:
+  /// Begins to receive, without waiting.
+  explicit TensorReceiver(const MessageRoute& route);
 
   /// Waits for the whole message. The tensors have the sizes and strides of the sender's. Fails as
-  /// WireTransfer::Wait(), and with DATA_LOSS if the head is damaged or of another epoch.
-  [[nodiscard]] absl::StatusOr<TensorMessage> Wait();
+  /// WireTransfer::Wait(), and with DATA_LOSS if the head is damaged or of another epoch. REQUIRES:
+  /// no call has failed or returned a kEnd.
+  [[nodiscard]] absl::StatusOr<TensorMessage> Next();
 
   /// The same. Also fails with DATA_LOSS unless the message is for `sample`, and has `tensors`
   /// tensors or is kInvalid.
-  [[nodiscard]] absl::StatusOr<TensorMessage> Wait(std::int64_t sample, int tensors);
+  [[nodiscard]] absl::StatusOr<TensorMessage> Next(std::int64_t sample, int tensors);
 
  private:
+  void Begin();
   [[nodiscard]] absl::StatusOr<MessageHead> WaitForHead();
   [[nodiscard]] absl::StatusOr<TensorMessage> WaitForTensors(const MessageHead& head);
 
   const MessageRoute route_;
-  std::unique_ptr<EncodedHead> head_;
-  std::unique_ptr<WireTransfer> head_transfer_;
+  std::int64_t usual_bytes_ = 0;  // As the sender's.
+  at::Tensor memory_;             // The transfer uses it.
+  std::unique_ptr<WireTransfer> transfer_;
+};
+
+/// The lanes of one rank, from its first message in a group to the last. Plans follow each other,
+/// and the lanes stay.
+class MessageLanes {
+ public:
+  MessageLanes() = default;
+  MessageLanes(const MessageLanes&) = delete;
+  MessageLanes& operator=(const MessageLanes&) = delete;
+
+  /// The end of the lane to or from the route's rank with its tag. The same route gives the same
+  /// one. REQUIRES: no operation runs.
+  [[nodiscard]] TensorSender& To(const MessageRoute& route);
+  [[nodiscard]] TensorReceiver& From(const MessageRoute& route);
+
+ private:
+  using Key = std::pair<int, int>;  // Rank and tag.
+  std::map<Key, TensorSender> to_;
+  std::map<Key, TensorReceiver> from_;
 };
 
 }  // namespace millrace::pipeline

@@ -32,8 +32,8 @@ class Wires {
   /// Begins to send `bytes` to `rank`. Never waits. A failure is that of WireTransfer::Wait().
   [[nodiscard]] virtual std::unique_ptr<WireTransfer> Send(int rank, int tag,
                                                            std::span<const std::byte> bytes) = 0;
-  /// Begins to receive from `rank`. `bytes` must be as long as the sender's. Never waits. A failure
-  /// is that of WireTransfer::Wait().
+  /// Begins to receive from `rank`. If the sender's bytes are fewer than `bytes`, they fill its
+  /// first part; more are not allowed. Never waits. A failure is that of WireTransfer::Wait().
   [[nodiscard]] virtual std::unique_ptr<WireTransfer> Receive(int rank, int tag,
                                                               std::span<std::byte> bytes) = 0;
 

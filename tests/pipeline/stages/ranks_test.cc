@@ -4,10 +4,12 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <thread>
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/rand.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -264,9 +266,10 @@ TEST(RanksTest, ALostRankEndsTheRunOfAllRanksAtAnyMessage) {
 TEST(RanksTest, AMessageOfAnotherEpochOrSampleIsRefused) {
   FakeWires wires(2);
   const auto refusal = [&](const TensorMessage& sent, std::int64_t epoch) {
-    OutgoingMessage outgoing({.wires = wires.of(0), .rank = 1, .tag = 0, .epoch = epoch}, sent);
-    IncomingMessage incoming({.wires = wires.of(1), .rank = 0, .tag = 0, .epoch = 5});
-    const auto got = incoming.Wait(/*sample=*/8, /*tensors=*/1);
+    TensorSender sender({.wires = wires.of(0), .rank = 1, .tag = 0, .epoch = epoch});
+    const OutgoingMessage outgoing = sender.Send(sent);
+    TensorReceiver receiver({.wires = wires.of(1), .rank = 0, .tag = 0, .epoch = 5});
+    const auto got = receiver.Next(/*sample=*/8, /*tensors=*/1);
     EXPECT_EQ(got.status().code(), absl::StatusCode::kDataLoss);
     return std::string(got.status().message());
   };
@@ -274,6 +277,26 @@ TEST(RanksTest, AMessageOfAnotherEpochOrSampleIsRefused) {
   EXPECT_THAT(refusal({.sample = 8, .tensors = {value}}, 4), HasSubstr("of epoch 4, not of 5"));
   EXPECT_THAT(refusal({.sample = 7, .tensors = {value}}, 5), HasSubstr("for sample 7, not for 8"));
   EXPECT_THAT(refusal({.sample = 8, .tensors = {}}, 5), HasSubstr("of 0 tensors, not of 1"));
+}
+
+std::vector<at::Tensor> ClonesOf(const Tensors& tensors) {
+  std::vector<at::Tensor> copies;
+  for (const at::Tensor& tensor : tensors) {
+    copies.push_back(tensor.defined() ? tensor.clone() : at::Tensor());
+  }
+  return copies;
+}
+
+void ExpectSameTensors(const Tensors& got, const std::vector<at::Tensor>& all) {
+  ASSERT_EQ(got.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const at::Tensor& tensor = got[i];
+    ASSERT_EQ(tensor.defined(), all[i].defined());
+    if (!tensor.defined()) continue;
+    EXPECT_EQ(tensor.strides(), all[i].strides()) << i;
+    EXPECT_EQ(tensor.scalar_type(), all[i].scalar_type()) << i;
+    EXPECT_TRUE(at::equal(tensor, all[i])) << i;
+  }
 }
 
 // Layouts of memory select kernels, so they arrive as they were.
@@ -292,19 +315,48 @@ TEST(RanksTest, TensorsArriveWithTheirStrides) {
                                        at::arange(6, at::kByte).view({2, 3}),
                                        dense.to(at::kBFloat16),
                                        at::Tensor()};
-  OutgoingMessage outgoing({.wires = wires.of(0), .rank = 1, .tag = 4},
-                           {.tensors = {all.begin(), all.end()}});
-  IncomingMessage incoming({.wires = wires.of(1), .rank = 0, .tag = 4});
-  const auto got = incoming.Wait(0, static_cast<int>(all.size()));
-  ASSERT_TRUE(got.ok()) << got.status();
-  EXPECT_TRUE(outgoing.Wait().ok());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const at::Tensor& tensor = got->tensors[i];
-    ASSERT_EQ(tensor.defined(), all[i].defined());
-    if (!tensor.defined()) continue;
-    EXPECT_EQ(tensor.strides(), all[i].strides()) << i;
-    EXPECT_EQ(tensor.scalar_type(), all[i].scalar_type()) << i;
-    EXPECT_TRUE(at::equal(tensor, all[i])) << i;
+  TensorSender sender({.wires = wires.of(0), .rank = 1, .tag = 4});
+  TensorReceiver receiver({.wires = wires.of(1), .rank = 0, .tag = 4});
+  // The first message of its length comes in two transfers, the others in one.
+  for (const int transfers : {2, 3, 4}) {
+    OutgoingMessage outgoing = sender.Send({.tensors = {all.begin(), all.end()}});
+    const auto got = receiver.Next(0, static_cast<int>(all.size()));
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_TRUE(outgoing.Wait().ok());
+    ExpectSameTensors(got->tensors, all);
+    EXPECT_EQ(wires.arrived(), transfers);
+  }
+}
+
+TEST(RanksTest, MessagesOfAnyLengthFollowEachOther) {
+  FakeWires wires(2);
+  TensorSender sender({.wires = wires.of(0), .rank = 1, .tag = 4});
+  TensorReceiver receiver({.wires = wires.of(1), .rank = 0, .tag = 4});
+  std::mt19937 random(3);
+  for (std::int64_t sample = 0; sample < 200; ++sample) {
+    TensorMessage sent{.sample = sample, .tensors = {}};
+    const auto length = static_cast<std::int64_t>(random() % 3 * 50);
+    switch (random() % 4) {
+      case 0:
+        sent.kind = MessageKind::kInvalid;
+        break;
+      case 1:
+        sent.tensors = {at::rand({length}), at::Tensor(), at::rand({2})};
+        break;
+      default:
+        sent.tensors = {at::rand({length})};
+    }
+    OutgoingMessage outgoing = sender.Send(sent);
+    const std::vector<at::Tensor> copies = ClonesOf(sent.tensors);
+    for (at::Tensor& tensor : sent.tensors) {
+      if (tensor.defined()) tensor.zero_();  // It was sent.
+    }
+    const auto got = receiver.Next();
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_TRUE(outgoing.Wait().ok());
+    EXPECT_EQ(got->sample, sample);
+    EXPECT_EQ(got->kind, sent.kind);
+    ExpectSameTensors(got->tensors, copies);
   }
 }
 

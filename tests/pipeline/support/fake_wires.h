@@ -134,7 +134,7 @@ class FakeWires {
     Side& receiver = *queues.receivers.front();
     queues.senders.pop_front();
     queues.receivers.pop_front();
-    MILLRACE_CHECK(sender.sent.size() == receiver.received.size());
+    MILLRACE_CHECK(sender.sent.size() <= receiver.received.size());
     std::ranges::copy(sender.sent, receiver.received.begin());
     sender.done = receiver.done = true;
     if (++arrived_ == lose_after_) lost_[to_lose_] = true;
