@@ -26,9 +26,13 @@ constexpr int kBeatTag = 1;
 struct GlooGroup::Beat {
   enum class Kind : std::int32_t { kAlive, kLeft, kLost, kFailed };
   Kind kind = Kind::kAlive;
-  std::array<char, 508> words{};  // Who is lost or why it has failed, ending with zeros.
+  // The rank's news; or who is lost, or why it has failed. Ends with zeros.
+  std::array<char, kMaxNews + 1> words{};
 
   [[nodiscard]] bool is_last() const { return kind != Kind::kAlive; }
+  void Say(const std::string& text) {
+    std::copy_n(text.begin(), std::min(text.size(), words.size() - 1), words.begin());
+  }
 };
 
 GlooGroup::GlooGroup(Options options)
@@ -37,7 +41,8 @@ GlooGroup::GlooGroup(Options options)
             [this](int rank, const std::string& why) { return CauseOr(Lost(rank, why)); }),
       beats_(Connect("beats"),
              [this](int rank, const std::string& why) { return Lost(rank, why); }),
-      wires_(*this) {
+      wires_(*this),
+      news_(options_.names.size()) {
   for (int rank = 0; rank < size(); ++rank) {
     if (rank == options_.rank) continue;
     auto peer = std::make_unique<Peer>();
@@ -95,6 +100,17 @@ absl::Status GlooGroup::lost() const {
   return cause_ == Cause::kLost ? failure_ : absl::OkStatus();
 }
 
+void GlooGroup::Show(std::string news) {
+  if (news.size() > kMaxNews) return;
+  const MutexLock lock(mu_);
+  news_[options_.rank] = std::move(news);
+}
+
+std::string GlooGroup::NewsOf(int rank) const {
+  const MutexLock lock(mu_);
+  return news_[rank];
+}
+
 // A broken connection is often the consequence of another rank's failure, whose words come on
 // another connection.
 absl::Status GlooGroup::CauseOr(const absl::Status& lost) {
@@ -120,10 +136,11 @@ GlooGroup::Beat GlooGroup::NextBeat() {
     beat.kind = is_loss ? Beat::Kind::kLost : Beat::Kind::kFailed;
     const bool is_own = cause_ == Cause::kLeaving || cause_ == Cause::kOwnFailure;
     const std::string whose = is_own ? NameOf(options_.rank) + ": " : "";
-    const std::string words = absl::StrCat(whose, failure_.message());
-    std::copy_n(words.begin(), std::min(words.size(), beat.words.size() - 1), beat.words.begin());
+    beat.Say(absl::StrCat(whose, failure_.message()));
   } else if (is_closing_) {
     beat.kind = Beat::Kind::kLeft;
+  } else {
+    beat.Say(news_[options_.rank]);
   }
   return beat;
 }
@@ -145,8 +162,8 @@ void GlooGroup::ReceiveBeats(Peer& peer) {
         beats_.Receive(peer.rank, kBeatTag, std::as_writable_bytes(std::span(&beat, 1)))->Wait();
     if (!received.ok()) return Fail(received, Cause::kLost);
     peer.heard_ns = clock_.Now().count();
+    beat.words.back() = '\0';
     if (beat.kind == Beat::Kind::kFailed || beat.kind == Beat::Kind::kLost) {
-      beat.words.back() = '\0';
       return Fail(absl::UnavailableError(beat.words.data()),
                   beat.kind == Beat::Kind::kLost ? Cause::kLost : Cause::kFailureElsewhere);
     }
@@ -154,6 +171,8 @@ void GlooGroup::ReceiveBeats(Peer& peer) {
       peer.has_left = true;
       return;
     }
+    const MutexLock lock(mu_);
+    news_[peer.rank] = beat.words.data();
   }
 }
 

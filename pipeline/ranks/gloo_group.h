@@ -55,6 +55,8 @@ class GlooGroup final : public RankGroup {
   [[nodiscard]] std::int64_t epoch() const override { return options_.epoch; }
   [[nodiscard]] std::string name(int rank) const override { return options_.names[rank]; }
   [[nodiscard]] absl::Status lost() const override ABSL_LOCKS_EXCLUDED(mu_);
+  void Show(std::string news) override ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::string NewsOf(int rank) const override ABSL_LOCKS_EXCLUDED(mu_);
   void Leave() override ABSL_LOCKS_EXCLUDED(mu_) {
     Fail(absl::CancelledError("it was asked to end"), Cause::kLeaving);
   }
@@ -113,8 +115,9 @@ class GlooGroup final : public RankGroup {
   mutable Mutex mu_;
   CondVar changed_;
   bool is_closing_ ABSL_GUARDED_BY(mu_) = false;
-  absl::Status failure_ ABSL_GUARDED_BY(mu_);        // The first one.
-  Cause cause_ ABSL_GUARDED_BY(mu_) = Cause::kLost;  // Of the failure.
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);           // The first one.
+  Cause cause_ ABSL_GUARDED_BY(mu_) = Cause::kLost;     // Of the failure.
+  std::vector<std::string> news_ ABSL_GUARDED_BY(mu_);  // By rank, with this one.
 
   std::vector<std::unique_ptr<Peer>> peers_;
   std::jthread watch_;

@@ -201,10 +201,9 @@ absl::Status SendTask(RankGroup& group, const RankTask& task) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<RankTask> ReceiveTask(RankGroup& group) {
+absl::StatusOr<RankTask> ReceiveTask(Wires& wires) {
   constexpr std::size_t kMaxBytes = 64 << 20;
-  MILLRACE_ASSIGN_OR_RETURN(const std::string text,
-                            ReceiveBytes(group.wires(), 0, kTaskTag, kMaxBytes));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReceiveBytes(wires, 0, kTaskTag, kMaxBytes));
   return TaskOf(text);
 }
 

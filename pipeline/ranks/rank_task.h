@@ -1,4 +1,5 @@
-// What the leader gives to the other ranks at the start: the plan, and how to learn.
+// What the leader gives to the other ranks at the start, and when it changes: the plan, and how to
+// learn.
 //
 // The plan itself travels. So no rank makes its own, and all run the same one.
 #pragma once
@@ -16,6 +17,7 @@
 #include "pipeline/plan/cuts.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/wires/rank_group.h"
+#include "pipeline/wires/wires.h"
 
 namespace millrace::pipeline {
 
@@ -58,7 +60,7 @@ struct RankTask {
 /// On the leader: sends `task` to all other ranks. Fails as WireTransfer::Wait().
 [[nodiscard]] absl::Status SendTask(RankGroup& group, const RankTask& task);
 /// On the others: receives it. Fails as WireTransfer::Wait() and TaskOf().
-[[nodiscard]] absl::StatusOr<RankTask> ReceiveTask(RankGroup& group);
+[[nodiscard]] absl::StatusOr<RankTask> ReceiveTask(Wires& wires);
 /// The tag of SendTask(), and of messages that follow it, with SendBytes().
 inline constexpr int kTaskTag = 2;
 

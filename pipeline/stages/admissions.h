@@ -26,7 +26,7 @@ class AdmissionSender {
   /// ranks that read it. Waits only if a rank is further behind than the plan allows.
   [[nodiscard]] absl::Status Send(std::int64_t sample, double rate_scale, const at::Tensor& input);
 
-  /// Sends a kPause or kEnd before sample `next`, and waits until all messages are sent.
+  /// Sends a kPause, kSwitch or kEnd before sample `next`, and waits until all messages are sent.
   [[nodiscard]] absl::Status Stop(MessageKind kind, std::int64_t next);
 
  private:

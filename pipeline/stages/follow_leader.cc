@@ -1,16 +1,20 @@
 #include "pipeline/stages/follow_leader.h"
 
+#include <chrono>
+#include <string>
 #include <utility>
 
 #include <ATen/Parallel.h>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/exception_to_status.h"
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/ranks/rank_task.h"
 #include "pipeline/stages/admissions.h"
+#include "pipeline/stages/rank_work.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -20,9 +24,36 @@ at::Tensor InputOf(const TensorMessage& admitted) {
   return admitted.tensors.empty() ? at::Tensor() : admitted.tensors[0];
 }
 
-absl::Status Follow(NetworkRun& run, const RankWires& ranks) {
+// The leader goes on with another plan or optimizer.
+absl::Status TakeTask(NetworkRun& run, const RankWires& ranks) {
+  MILLRACE_ASSIGN_OR_RETURN(const RankTask task, ReceiveTask(ranks.wires));
+  MILLRACE_ASSIGN_OR_RETURN(Phases phases, PhasesOfRank(task, ranks.own_rank));
+  return run.Follow(std::move(phases.front().plan), task.cuts, task.optimizer);
+}
+
+// Shows what this rank has done, now and then.
+class WorkShower {
+ public:
+  explicit WorkShower(const ShowNews& show) : show_(show) {}
+
+  void ShowIfDue(const StagedNetwork& network) {
+    constexpr std::chrono::milliseconds kBetween{250};
+    const nanoseconds now = MonotonicClock().Now();
+    if (!show_ || now - shown_at_ < kBetween) return;
+    shown_at_ = now;
+    show_(TextOf(network.rank_work()));
+  }
+
+ private:
+  const ShowNews& show_;
+  nanoseconds shown_at_{0};
+};
+
+absl::Status Follow(NetworkRun& run, const RankWires& ranks, const ShowNews& show) {
   AdmissionReceiver admissions(ranks);
+  WorkShower shower(show);
   while (true) {
+    shower.ShowIfDue(run.network());
     // Ends a phase before the next sample, as the leader does: that sample comes only afterwards.
     MILLRACE_RETURN_IF_ERROR(run.AwaitRoom());
     MILLRACE_ASSIGN_OR_RETURN(const TensorMessage next, admissions.Next());
@@ -35,6 +66,9 @@ absl::Status Follow(NetworkRun& run, const RankWires& ranks) {
         return run.Drain();
       case MessageKind::kPause:
         MILLRACE_RETURN_IF_ERROR(run.Pause([](StagedNetwork& /*network*/) {}));
+        break;
+      case MessageKind::kSwitch:
+        MILLRACE_RETURN_IF_ERROR(TakeTask(run, ranks));
         break;
       default:
         run.network().ScaleLearningRates(next.rate_scale);
@@ -68,11 +102,11 @@ absl::Status FollowTask(RankGroup& group, const RankTask& task, FollowedNetwork 
                             NetworkRun::Start({.network = std::move(options),
                                                .phases = std::move(phases),
                                                .threads_per_stage = task.threads_per_stage}));
-  return FollowLeader(*run, ranks);
+  return FollowLeader(*run, ranks, [&](std::string news) { group.Show(std::move(news)); });
 }
 
-absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks) {
-  absl::Status end = ExceptionToStatus([&] { return Follow(run, ranks); }, InternalCause);
+absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks, const ShowNews& show) {
+  absl::Status end = ExceptionToStatus([&] { return Follow(run, ranks, show); }, InternalCause);
   if (!end.ok()) run.network().AbortTransfers(end);
   return end;
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include <ATen/core/Tensor.h>
 
@@ -31,9 +32,14 @@ struct FollowedNetwork {
 [[nodiscard]] absl::Status FollowTask(RankGroup& group, const RankTask& task,
                                       FollowedNetwork network);
 
+/// As RankGroup::Show().
+using ShowNews = std::function<void(std::string news)>;
+
 /// Admits each sample that the leader announces, with its factor on the learning rates. Pauses with
-/// the leader, and drains at the end of its stream. Fails if the run fails or the leader is lost.
-/// `run` has a part of the leader's plans, and `ranks`.
-[[nodiscard]] absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks);
+/// the leader, takes its other plans and optimizers, and drains at the end of its stream. Shows
+/// what the run has done (rank_work.h) a few times a second, if `show` is not empty. Fails if the
+/// run fails or the leader is lost. `run` has a part of the leader's plans, and `ranks`.
+[[nodiscard]] absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks,
+                                        const ShowNews& show = {});
 
 }  // namespace millrace::pipeline

@@ -85,8 +85,7 @@ absl::StatusOr<Phases> PlanStages(const FirstInput& first, const std::string& sc
 
 absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
   MakeDevices make_devices = MakeDeviceStreams(options.network.devices);
-  std::unique_ptr<NetworkRun> run(new NetworkRun(
-      std::move(options.network), std::move(options.on_switch), std::move(options.on_optimizer)));
+  std::unique_ptr<NetworkRun> run(new NetworkRun(std::move(options.network), options));
   const bool suspended = options.suspended;
   if (absl::Status begun = run->Begin(std::move(options), std::move(make_devices)); !begun.ok()) {
     run->network_.AbortTransfers(begun);
@@ -158,13 +157,24 @@ absl::Status NetworkRun::SetOptimizer(const OptimizerOptions& optimizer) {
 
 absl::Status NetworkRun::AwaitRoom() {
   if (const std::optional<OptimizerOptions> due = TakeOptimizerDue()) {
-    MILLRACE_RETURN_IF_ERROR(Pause([&](StagedNetwork& network) {
-      if (on_switch_) on_switch_();
-      network.SetOptimizer(*due);
-      if (on_optimizer_) on_optimizer_();
-    }));
+    if (absl::Status changed = ChangeOptimizer(*due); !changed.ok()) {
+      const MutexLock lock(optimizer_mu_);
+      is_optimizer_due_ = true;  // For a run that is suspended and resumes.
+      return changed;
+    }
   }
   return AbortUnlessOk([&] { return engine_->AwaitRoom(); });
+}
+
+absl::Status NetworkRun::ChangeOptimizer(const OptimizerOptions& optimizer) {
+  return AbortUnlessOk([&]() -> absl::Status {
+    if (tell_ranks_) MILLRACE_RETURN_IF_ERROR(AnnounceSwitch({.optimizer = optimizer}).status());
+    return PauseHere([&](StagedNetwork& network) {
+      if (on_switch_) on_switch_();
+      network.SetOptimizer(optimizer);
+      if (on_optimizer_) on_optimizer_();
+    });
+  });
 }
 
 std::optional<OptimizerOptions> NetworkRun::TakeOptimizerDue() {
@@ -173,27 +183,63 @@ std::optional<OptimizerOptions> NetworkRun::TakeOptimizerDue() {
   return optimizer_;
 }
 
+absl::Status NetworkRun::Announce(MessageKind kind) {
+  return network_.Announce(kind, engine_->next_sample());
+}
+
+absl::StatusOr<Plan> NetworkRun::AnnounceSwitch(NetworkChange change) {
+  MILLRACE_RETURN_IF_ERROR(Announce(MessageKind::kSwitch));
+  return tell_ranks_(change);
+}
+
+// In a pause: all ranks bring their states to the leader, and take them after `while_idle`.
+absl::Status NetworkRun::Exchange(const Phase& phase,
+                                  absl::FunctionRef<void(StagedNetwork&)> while_idle) {
+  network_.Switch(network_.plan(), phase.first_sample);
+  MILLRACE_RETURN_IF_ERROR(network_.GatherState(MessageKind::kPause));
+  while_idle(network_);
+  return network_.SpreadState();
+}
+
 absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
-  constexpr MessageKind kPause = MessageKind::kPause;
   return AbortUnlessOk([&]() -> absl::Status {
-    MILLRACE_RETURN_IF_ERROR(network_.Announce(kPause, engine_->next_sample()));
-    absl::Status exchanged;
-    absl::Status paused = engine_->Pause([&](const Phase& phase) {
-      network_.Switch(phase.plan, phase.first_sample);
-      exchanged = network_.GatherState(kPause);
-      if (!exchanged.ok()) return;
-      while_idle(network_);
-      exchanged = network_.SpreadState();
-    });
-    paused.Update(exchanged);
-    return paused;
+    MILLRACE_RETURN_IF_ERROR(Announce(MessageKind::kPause));
+    return PauseHere(while_idle);
   });
 }
 
+absl::Status NetworkRun::PauseHere(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
+  absl::Status exchanged;
+  absl::Status paused =
+      engine_->Pause([&](const Phase& phase) { exchanged = Exchange(phase, while_idle); });
+  paused.Update(exchanged);
+  return paused;
+}
+
 absl::Status NetworkRun::Switch(Plan plan, const Cuts& cuts) {
-  return FailureToStatus([&] {
-    return engine_->Switch(std::move(plan), [&](const Phase& phase) { SwitchTo(phase, cuts); });
+  return AbortUnlessOk([&]() -> absl::Status {
+    if (!tell_ranks_) return SwitchHere(std::move(plan), cuts);
+    MILLRACE_ASSIGN_OR_RETURN(Plan own, AnnounceSwitch({.plan = std::move(plan), .cuts = cuts}));
+    return SwitchHere(std::move(own), cuts);
   });
+}
+
+absl::Status NetworkRun::Follow(Plan plan, const Cuts& cuts, const OptimizerOptions& optimizer) {
+  return AbortUnlessOk([&] {
+    if (plan != network_.plan() || cuts != network_.cuts()) {
+      return SwitchHere(std::move(plan), cuts);
+    }
+    return PauseHere([&](StagedNetwork& network) { network.SetOptimizer(optimizer); });
+  });
+}
+
+absl::Status NetworkRun::SwitchHere(Plan plan, const Cuts& cuts) {
+  absl::Status exchanged;
+  absl::Status switched = engine_->Switch(std::move(plan), [&](const Phase& phase) {
+    exchanged = Exchange(phase, [&](StagedNetwork& /*network*/) { SwitchTo(phase, cuts); });
+  });
+  switched.Update(exchanged);
+  return switched;
 }
 
 void NetworkRun::Suspend() {
@@ -214,7 +260,7 @@ absl::Status NetworkRun::Drain() {
   constexpr MessageKind kEnd = MessageKind::kEnd;
   if (std::exchange(is_ended_, true)) return engine_->Drain();
   return AbortUnlessOk([&] {
-    absl::Status ended = network_.Announce(kEnd, engine_->next_sample());
+    absl::Status ended = Announce(kEnd);
     ended.Update(engine_->Drain());
     if (ended.ok()) ended = network_.GatherState(kEnd);
     ended_well_ = ended.ok();

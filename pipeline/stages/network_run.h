@@ -53,6 +53,14 @@ using CheckOutput =
     const FirstInput& first, const std::string& schedule, ScheduleRequest request,
     const std::function<at::Tensor(const at::Tensor&)>& objective);
 
+/// What changes between two samples. nullopt stays.
+struct NetworkChange {
+  /// Of the whole network, with its cuts.
+  std::optional<Plan> plan = {};
+  Cuts cuts = {};
+  std::optional<OptimizerOptions> optimizer = {};
+};
+
 /// A staged network and the engine that runs it. For one thread, except where noted. If a
 /// GPU fails during a call, also between operations, the call fails as FailureOf().
 class NetworkRun {
@@ -72,6 +80,10 @@ class NetworkRun {
     std::function<void()> on_switch = {};
     /// Called when another optimizer begins, while no operation runs. May be empty.
     std::function<void()> on_optimizer = {};
+    /// On the leader of other ranks: called before a change, after these were told to expect a task
+    /// (MessageKind::kSwitch). Sends it (rank_task.h), and returns this rank's part of the plan.
+    /// The change is made at the next on_switch(), unless a call fails.
+    std::function<absl::StatusOr<Plan>(const NetworkChange&)> tell_ranks = {};
     /// Observers of operations, beside the network's.
     std::vector<ObserveOperation> observers = {};
     /// Times the operations; outlives the run.
@@ -113,8 +125,13 @@ class NetworkRun {
   absl::Status Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle);
 
   /// Finishes all admitted samples, and continues with another plan and cuts. Discards later
-  /// phases. Fails as PhasedEngine::Switch().
+  /// phases. On the leader of other ranks, `plan` is of the whole network, and these switch, too.
+  /// Fails as PhasedEngine::Switch().
   absl::Status Switch(Plan plan, const Cuts& cuts);
+
+  /// On another rank, for the leader's change: `plan` is this rank's part, and the rest as after
+  /// the change. Fails as Switch().
+  absl::Status Follow(Plan plan, const Cuts& cuts, const OptimizerOptions& optimizer);
 
   /// After other ranks are lost: gives up the samples under way, and uses the ranks' wires no more.
   /// All other calls fail until Resume(), but those of the network's state, such as
@@ -136,22 +153,30 @@ class NetworkRun {
   [[nodiscard]] StagedNetwork& network() { return network_; }
 
  private:
-  NetworkRun(StagedNetwork::Options network, std::function<void()> on_switch,
-             std::function<void()> on_optimizer)
-      : on_switch_(std::move(on_switch)),
-        on_optimizer_(std::move(on_optimizer)),
+  NetworkRun(StagedNetwork::Options network, Options& options)
+      : on_switch_(std::move(options.on_switch)),
+        on_optimizer_(std::move(options.on_optimizer)),
+        tell_ranks_(std::move(options.tell_ranks)),
         optimizer_(network.optimizer),
         network_(std::move(network)) {}
 
   [[nodiscard]] absl::Status Begin(Options options, MakeDevices make_devices);
   template <typename Call>
   auto AbortUnlessOk(const Call& call);
+  [[nodiscard]] absl::Status Announce(MessageKind kind);
+  [[nodiscard]] absl::StatusOr<Plan> AnnounceSwitch(NetworkChange change);
+  [[nodiscard]] absl::Status Exchange(const Phase& phase,
+                                      absl::FunctionRef<void(StagedNetwork&)> while_idle);
+  [[nodiscard]] absl::Status PauseHere(absl::FunctionRef<void(StagedNetwork&)> while_idle);
+  [[nodiscard]] absl::Status SwitchHere(Plan plan, const Cuts& cuts);
+  [[nodiscard]] absl::Status ChangeOptimizer(const OptimizerOptions& optimizer);
   void SwitchTo(const Phase& phase, const Cuts& cuts);
   [[nodiscard]] std::optional<OptimizerOptions> TakeOptimizerDue()
       ABSL_LOCKS_EXCLUDED(optimizer_mu_);
 
   const std::function<void()> on_switch_;
   const std::function<void()> on_optimizer_;
+  const std::function<absl::StatusOr<Plan>(const NetworkChange&)> tell_ranks_;
 
   Mutex optimizer_mu_;
   OptimizerOptions optimizer_ ABSL_GUARDED_BY(optimizer_mu_);  // As last requested.

@@ -4,7 +4,9 @@
 #include <deque>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "pipeline/engine/step_error.h"
 
@@ -12,7 +14,9 @@ namespace millrace::pipeline {
 
 StagePort::StagePort(int number, const RankWires& ranks, MessageLanes& lanes,
                      RunningPlan& running_plan)
-    : number_(number), running_plan_(running_plan) {
+    : number_(number),
+      running_plan_(running_plan),
+      sent_(lanes.sent_to(ranks.rank_of_stage.at(number - 1))) {
   int tag = RankWires::kFirstTag;  // Of the channel, on both ranks.
   for (const auto& rings : running_plan_.channels.all()) {
     const Channel& channel = rings->channel;
@@ -84,6 +88,8 @@ void StagePort::Write(const Item& item, OperationKind kind, TensorMessage messag
 }
 
 absl::Status StagePort::Send(const std::vector<Item>& items, OperationKind kind) const {
+  const nanoseconds start = MonotonicClock().Now();
+  const absl::Cleanup count = [&] { sent_.busy_ns += (MonotonicClock().Now() - start).count(); };
   std::deque<OutgoingMessage> messages;
   for (const Item& item : items) {
     // At the end of the stream, some stages have made no gradient of a sample, others have.

@@ -69,6 +69,7 @@ class StagePort {
 
   const int number_;
   const RunningPlan& running_plan_;
+  SentCounters& sent_;
   std::vector<Way> ways_;  // In the order of the plan's channels.
 };
 

@@ -13,6 +13,10 @@
 namespace millrace::pipeline {
 namespace {
 
+std::unique_ptr<MessageLanes> LanesFor(const std::optional<RankWires>& ranks) {
+  return ranks ? std::make_unique<MessageLanes>(ranks->rank_of_stage.front() + 1) : nullptr;
+}
+
 void ThrowUnlessOk(const absl::Status& status) {
   if (!status.ok()) throw StepError(status);
 }
@@ -47,7 +51,7 @@ StagedNetwork::StagedNetwork(Options options)
               .optimizer = options.optimizer,
               .stage_rates = std::move(options.stage_rates)}),
       ranks_(std::move(options.ranks)),
-      lanes_(ranks_ ? std::make_unique<MessageLanes>() : nullptr) {
+      lanes_(LanesFor(ranks_)) {
   Begin(std::move(options.plan), options.first_sample);
   BeginStates();
 }
@@ -131,7 +135,7 @@ void StagedNetwork::LeaveRanks() {
 
 void StagedNetwork::JoinRanks(RankWires ranks, Plan plan, std::int64_t first_sample) {
   ranks_.emplace(std::move(ranks));
-  lanes_ = std::make_unique<MessageLanes>();
+  lanes_ = LanesFor(ranks_);
   Begin(std::move(plan), first_sample);
   BeginStates();
 }
@@ -231,6 +235,16 @@ ObserveOperation StagedNetwork::Observer() {
   return [this](const PastOperation& operation, bool worked) {
     if (worked) times_.Add(operation.step, operation.end - operation.start);
   };
+}
+
+RankWork StagedNetwork::rank_work() const {
+  RankWork work{.stages = worked()};
+  if (!ranks_) return work;
+  for (int rank = 0; rank <= ranks_->rank_of_stage.front(); ++rank) {
+    const SentCounters& sent = lanes_->sent_to(rank);
+    work.sent.push_back({.bytes = sent.bytes, .busy = nanoseconds(sent.busy_ns)});
+  }
+  return work;
 }
 
 std::vector<StageTime> StagedNetwork::worked() const {

@@ -29,6 +29,7 @@
 #include "pipeline/stages/loss.h"
 #include "pipeline/stages/network_store.h"
 #include "pipeline/stages/rank_states.h"
+#include "pipeline/stages/rank_work.h"
 #include "pipeline/stages/running_plan.h"
 #include "pipeline/stages/stage_port.h"
 #include "pipeline/stages/stage_runner.h"
@@ -166,8 +167,12 @@ class StagedNetwork {
   /// Returns a function that counts the operations' times for worked(). The network outlives it.
   [[nodiscard]] ObserveOperation Observer();
 
-  /// See Learner::worked(). Only observed operations count. Thread-safe.
+  /// See Learner::worked(). Only observed operations of this rank count. Thread-safe.
   [[nodiscard]] std::vector<StageTime> worked() const;
+
+  /// The same, and what this rank has sent to the others since it joined them. Thread-safe, except
+  /// with LeaveRanks() and JoinRanks().
+  [[nodiscard]] RankWork rank_work() const;
 
  private:
   void Begin(Plan plan, std::int64_t first_sample);

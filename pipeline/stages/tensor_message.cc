@@ -108,6 +108,7 @@ OutgoingMessage TensorSender::Send(const TensorMessage& message) {
     std::memcpy(of_tensors.data() + layout.begins[i], from, size);
   }
   const auto begin = [&](int tag, std::span<const std::byte> bytes) {
+    sent_.bytes += static_cast<std::int64_t>(bytes.size());
     outgoing.transfers_.push_back(route_.wires.Send(route_.rank, tag, bytes));
   };
   if (layout.bytes == 0 || layout.bytes == usual_bytes_) {
@@ -187,7 +188,7 @@ absl::StatusOr<TensorMessage> TensorReceiver::Next(std::int64_t sample, int tens
 }
 
 TensorSender& MessageLanes::To(const MessageRoute& route) {
-  return to_.try_emplace(Key(route.rank, route.tag), route).first->second;
+  return to_.try_emplace(Key(route.rank, route.tag), route, sent_to(route.rank)).first->second;
 }
 
 TensorReceiver& MessageLanes::From(const MessageRoute& route) {

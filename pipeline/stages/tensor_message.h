@@ -6,6 +6,7 @@
 // the tensors as a second transfer.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -22,6 +23,13 @@
 #include "pipeline/wires/wires.h"
 
 namespace millrace::pipeline {
+
+/// What a rank has sent to another one. Thread-safe.
+struct SentCounters {
+  std::atomic<std::int64_t> bytes = 0;
+  /// The time that senders of tensors waited for the network or the receiver.
+  std::atomic<std::int64_t> busy_ns = 0;
+};
 
 /// The way of messages of one kind, a lane. Messages have the tag, tensors apart the next one.
 struct MessageRoute {
@@ -60,13 +68,15 @@ class OutgoingMessage {
 /// The sending end of a lane. For one thread at a time.
 class TensorSender {
  public:
-  explicit TensorSender(const MessageRoute& route) : route_(route) {}
+  /// Counts in `sent`, which outlives it.
+  TensorSender(const MessageRoute& route, SentCounters& sent) : route_(route), sent_(sent) {}
 
   /// Begins to send, without waiting. The tensors may be changed afterwards.
   [[nodiscard]] OutgoingMessage Send(const TensorMessage& message);
 
  private:
   const MessageRoute route_;
+  SentCounters& sent_;
   std::int64_t usual_bytes_ = 0;  // Of the tensors of the last message that had any.
 };
 
@@ -100,7 +110,7 @@ class TensorReceiver {
 /// and the lanes stay.
 class MessageLanes {
  public:
-  MessageLanes() = default;
+  explicit MessageLanes(int ranks) : sent_(ranks) {}
   MessageLanes(const MessageLanes&) = delete;
   MessageLanes& operator=(const MessageLanes&) = delete;
 
@@ -109,8 +119,12 @@ class MessageLanes {
   [[nodiscard]] TensorSender& To(const MessageRoute& route);
   [[nodiscard]] TensorReceiver& From(const MessageRoute& route);
 
+  /// What was sent to `rank`. For any thread.
+  [[nodiscard]] SentCounters& sent_to(int rank) { return sent_.at(rank); }
+
  private:
   using Key = std::pair<int, int>;  // Rank and tag.
+  std::vector<SentCounters> sent_;  // By rank.
   std::map<Key, TensorSender> to_;
   std::map<Key, TensorReceiver> from_;
 };

@@ -114,7 +114,7 @@ absl::StatusOr<MessageHead> DecodeHead(const EncodedHead& encoded) {
     return Damaged("it is of another program, or of another version of this one");
   }
   MessageHead head{.epoch = reader.Next(0, kAny), .sample = reader.Next(0, kAny)};
-  head.kind = static_cast<MessageKind>(reader.Next(0, static_cast<int>(MessageKind::kEnd)));
+  head.kind = static_cast<MessageKind>(reader.Next(0, static_cast<int>(MessageKind::kSwitch)));
   // The numbers of the doubles from 0 to the largest finite one are in order.
   constexpr auto kMax = std::bit_cast<std::int64_t>(std::numeric_limits<double>::max());
   head.rate_scale = std::bit_cast<double>(reader.Next(0, kMax));

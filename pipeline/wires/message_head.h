@@ -35,6 +35,7 @@ enum class MessageKind {
   kInvalid,  ///< Gradients without ChannelGradients::valid: no tensors follow.
   kPause,    ///< From the leader: finish all samples, and exchange states. No tensors follow.
   kEnd,      ///< From the leader: the stream ends before the sample. No tensors follow.
+  kSwitch,   ///< As kPause, and a task follows (rank_task.h), to continue with.
 };
 
 struct MessageHead {

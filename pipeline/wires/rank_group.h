@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,6 +37,13 @@ class RankGroup {
   /// OK until another process is lost, or leaves because it was asked to end; then UNAVAILABLE with
   /// its name and the cause. Stays OK if the group is over because a rank has failed. Thread-safe.
   [[nodiscard]] virtual absl::Status lost() const = 0;
+
+  /// Shows `news` to the other ranks, with the next sign of life, in the place of earlier news. At
+  /// most kMaxNews bytes; longer ones are not shown. Thread-safe.
+  virtual void Show(std::string news) = 0;
+  static constexpr std::size_t kMaxNews = 4000;
+  /// The last news that came from `rank`; empty if none came. Thread-safe.
+  [[nodiscard]] virtual std::string NewsOf(int rank) const = 0;
 
   /// This process leaves because it was asked to end: all transfers of all ranks end, and the
   /// others count it as lost. Thread-safe.

@@ -48,7 +48,7 @@ constexpr std::chrono::seconds kUntilEnd{2};
 constexpr std::chrono::seconds kUntilGivenUp{60};
 
 absl::Status FollowTask(pipeline::RankGroup& group) {
-  MILLRACE_ASSIGN_OR_RETURN(const pipeline::RankTask task, pipeline::ReceiveTask(group));
+  MILLRACE_ASSIGN_OR_RETURN(const pipeline::RankTask task, pipeline::ReceiveTask(group.wires()));
   return task.flow ? pipeline::FollowFlow(group, task) : pipeline::FollowReplay(group, task);
 }
 

@@ -19,7 +19,7 @@ import tempfile
 
 import yaml
 
-from millrace_testing import millrace_process
+from millrace_testing import millrace_process, shipped_config
 
 sys.path.append(str(millrace_process.ROOT / "tests/e2e"))
 from host_network import HostNetwork  # noqa: E402
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--link", default="")
     parser.add_argument("--processes", type=int, nargs="+", default=[2])
     arguments = parser.parse_args()
-    config = yaml.safe_load(arguments.config.read_text())
+    config = shipped_config.read(arguments.config)
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         network = None

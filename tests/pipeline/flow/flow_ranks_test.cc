@@ -67,7 +67,7 @@ class FakeHosts {
     for (int rank = 1; rank < size; ++rank) {
       threads_.emplace_back([&wires, rank, size, epoch, is_lost = loss.after_messages >= 0] {
         FakeRankGroup group(wires, rank, size, epoch);
-        const auto task = ReceiveTask(group);
+        const auto task = ReceiveTask(group.wires());
         const absl::Status end = task.ok() ? FollowFlow(group, *task) : task.status();
         EXPECT_NE(end.ok(), is_lost) << end;
       });

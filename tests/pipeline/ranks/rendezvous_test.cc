@@ -139,6 +139,20 @@ TEST_F(RankGroupTest, ManyThreadsExchangeInTheOrderOfEachTag) {
   }
 }
 
+TEST_F(RankGroupTest, NewsReachAllOthers) {
+  const std::vector<Group> groups = GroupOf(3);
+  const std::string longest(RankGroup::kMaxNews, 'x');
+  for (const std::string& news : {std::string("at work"), longest}) {
+    groups[1]->Show(news);
+    groups[1]->Show(news);
+    groups[1]->Show(longest + "y");  // Too long: the others keep the news before.
+    for (const int reader : {0, 2}) {
+      while (groups[reader]->NewsOf(1) != news) std::this_thread::yield();
+      EXPECT_EQ(groups[reader]->NewsOf(reader), "");
+    }
+  }
+}
+
 TEST_F(RankGroupTest, ALostRankEndsTheWaitsOfTheOthers) {
   std::vector<Group> groups = GroupOf(2);
   int got = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <thread>
@@ -15,9 +16,12 @@
 
 #include "base/status.h"
 #include "pipeline/plan/plan_part.h"
+#include "pipeline/ranks/rank_task.h"
 #include "pipeline/stages/follow_leader.h"
 #include "pipeline/stages/network_run.h"
 #include "pipeline/stages/rank_states.h"
+#include "pipeline/stages/rank_work.h"
+#include "pipeline/wires/byte_message.h"
 #include "tests/pipeline/support/fake_wires.h"
 #include "tests/pipeline/support/small_runs.h"
 
@@ -38,10 +42,12 @@ using Copies = std::map<std::pair<std::int64_t, int>, std::vector<LayerState>>;
 
 constexpr int kCopyEvery = 7;
 
-// What happens to a learner: another learning rate, and a return to older weights.
+// What happens to a learner before a sample.
 struct Events {
-  int slower_at = -1;
-  int back_at = -1;
+  int slower_at = -1;      // Another learning rate.
+  int back_at = -1;        // A return to older weights.
+  int other_plan_at = -1;  // Other cuts, and another schedule.
+  int other_optimizer_at = -1;
 };
 
 // One rank: its own chain, plans and engine. Without wires it has all stages.
@@ -49,6 +55,10 @@ class Rank {
  public:
   Rank(const SmallRun& run, const Ranks& ranks, int own, FakeWires* wires) : chain_(run.Chain()) {
     Phases phases = run.PhasesFor(chain_);
+    task_ = {.phases = phases,
+             .rank_of_stage = ranks,
+             .cuts = EvenCuts(run.stages),
+             .optimizer = run.optimizer};
     if (wires != nullptr) {
       for (Phase& phase : phases) phase.plan = *PartOf(phase.plan, ranks, own);
     }
@@ -67,6 +77,9 @@ class Rank {
         NetworkRun::Options{.network = std::move(network),
                             .phases = std::move(phases),
                             .prepare = [this](StagedNetwork& made) { network_ = &made; }});
+    if (wires != nullptr && own == 0) {
+      options_->tell_ranks = [this](const NetworkChange& change) { return Tell(change); };
+    }
   }
 
   absl::Status Lead(const std::vector<at::Tensor>& inputs, const Events& events = {}) {
@@ -75,6 +88,10 @@ class Rank {
     for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
       MILLRACE_RETURN_IF_ERROR(run_->AwaitRoom());
       if (i == events.slower_at) run_->network().ScaleLearningRates(0.25);
+      if (i == events.other_plan_at) MILLRACE_RETURN_IF_ERROR(TakeOtherPlan());
+      if (i == events.other_optimizer_at) {
+        MILLRACE_RETURN_IF_ERROR(run_->SetOptimizer({.weight_decay = 0.1, .clip_norm = 0.5}));
+      }
       if (i == events.back_at) {
         MILLRACE_RETURN_IF_ERROR(run_->Pause([&](StagedNetwork& network) {
           settled_ = network.store().Save();
@@ -88,7 +105,7 @@ class Rank {
 
   absl::Status Follow() {
     MILLRACE_RETURN_IF_ERROR(Start());
-    return FollowLeader(*run_, *ranks_);
+    return FollowLeader(*run_, *ranks_, [this](const std::string& news) { news_ = news; });
   }
 
   void End() { run_.reset(); }
@@ -103,6 +120,11 @@ class Rank {
   }
   [[nodiscard]] const std::vector<LayerState>& settled() const { return settled_; }
   [[nodiscard]] const Copies& copies() const { return copies_; }
+  // At the end.
+  [[nodiscard]] const Cuts& cuts() const { return run_->network().cuts(); }
+  [[nodiscard]] RankWork work() const { return run_->network().rank_work(); }
+  // The last news that this rank showed.
+  [[nodiscard]] const std::string& news() const { return news_; }
 
  private:
   absl::Status Start() {
@@ -110,6 +132,29 @@ class Rank {
     if (!made.ok()) return made.status();
     run_ = *std::move(made);
     return absl::OkStatus();
+  }
+
+  // One layer a stage, and the last stage has the rest.
+  absl::Status TakeOtherPlan() {
+    Cuts cuts(task_.cuts.size());
+    std::iota(cuts.begin(), cuts.end(), 1);
+    ScheduleRequest request{.shape = ShapeOf(chain_, cuts)};
+    request.costs.assign(request.shape.stages, kAssumedCost);
+    MILLRACE_ASSIGN_OR_RETURN(Phases phases, MakePhases("one_f_one_b_star", request));
+    return run_->Switch(std::move(phases.front().plan), cuts);
+  }
+
+  absl::StatusOr<Plan> Tell(const NetworkChange& change) {
+    if (change.plan) {
+      task_.phases = {{.plan = *change.plan}};
+      task_.cuts = change.cuts;
+    }
+    if (change.optimizer) task_.optimizer = *change.optimizer;
+    for (int rank = 1; rank <= task_.rank_of_stage.front(); ++rank) {
+      MILLRACE_RETURN_IF_ERROR(SendBytes(ranks_->wires, rank, kTaskTag, TextOf(task_)));
+    }
+    MILLRACE_ASSIGN_OR_RETURN(Phases own, PhasesOfRank(task_, /*rank=*/0));
+    return std::move(own.front().plan);
   }
 
   void Copy(const Step& update) {
@@ -121,6 +166,8 @@ class Rank {
 
   const LayerChain chain_;
   std::optional<RankWires> ranks_;
+  RankTask task_;  // Of the whole network.
+  std::string news_;
   std::vector<at::Tensor> outputs_;
   std::vector<LayerState> settled_;
   std::mutex mu_;
@@ -237,6 +284,21 @@ TEST_P(NetworkOverRanks, LearnsAsOneProcessThroughPausesAndChanges) {
   }
 }
 
+// Another plan with other cuts, and another optimizer: as in one process.
+TEST_P(NetworkOverRanks, SwitchesToOtherCutsAndAnotherOptimizerAsOneProcess) {
+  const std::vector<at::Tensor> inputs = SmallInputs(40);
+  const Events events = {.other_plan_at = 13, .other_optimizer_at = 27};
+  Rank one(GetParam().run, {}, 0, nullptr);
+  const absl::Status end = one.Lead(inputs, events);
+  ASSERT_TRUE(end.ok()) << end;
+  const Ran ran = RunWell(GetParam().run, GetParam().ranks, inputs, events);
+  ExpectEqual(ran.ranks.front()->Learned(), one.Learned());
+  EXPECT_EQ(ran.ranks.back()->cuts(), one.cuts());
+  const Ran unchanged = RunWell(GetParam().run, GetParam().ranks, inputs);
+  EXPECT_FALSE(
+      at::equal(unchanged.ranks.front()->Learned().outputs.back(), one.Learned().outputs.back()));
+}
+
 INSTANTIATE_TEST_SUITE_P(AllSchedules, NetworkOverRanks, ::testing::ValuesIn(AllCases()),
                          [](const auto& test) { return test.param.name; });
 
@@ -263,10 +325,45 @@ TEST(RanksTest, ALostRankEndsTheRunOfAllRanksAtAnyMessage) {
   }
 }
 
+// A channel's tensors go out once forward and once back, beside heads and inputs.
+TEST(RanksTest, EachRankCountsItsWorkAndWhatItSends) {
+  const Ranks ranks = {1, 1, 0, 0};
+  const std::vector<at::Tensor> inputs = SmallInputs(30);
+  const Ran ran = RunWell({.schedule = "one_f_one_b_star", .stages = 4}, ranks, inputs);
+  const RankWork leader = ran.ranks[0]->work();
+  const RankWork follower = ran.ranks[1]->work();
+  ASSERT_EQ(leader.stages.size(), 4U);
+  for (int stage = 0; stage < 4; ++stage) {
+    const bool is_leaders = ranks[stage] == 0;
+    EXPECT_EQ(leader.stages[stage].learning.count() > 0, is_leaders) << stage;
+    EXPECT_EQ(follower.stages[stage].learning.count() > 0, !is_leaders) << stage;
+  }
+  const auto bytes_of_inputs = static_cast<std::int64_t>(inputs.size() * inputs[0].nbytes());
+  const std::int64_t forwards = follower.sent[0].bytes;
+  EXPECT_EQ(follower.sent[1], SentToRank());
+  EXPECT_GE(leader.sent[1].bytes, forwards + bytes_of_inputs);
+  EXPECT_GT(follower.sent[0].busy.count(), 0);
+  EXPECT_TRUE(WorkOf(ran.ranks[1]->news()).has_value());
+}
+
+TEST(RankWorkTest, ItsTextIsReadBack) {
+  const RankWork work{
+      .stages = {{.predicting = nanoseconds(12), .learning = nanoseconds(std::int64_t{1} << 60)},
+                 {}},
+      .sent = {{}, {.bytes = 7, .busy = nanoseconds(9)}, {.bytes = 1}}};
+  EXPECT_EQ(WorkOf(TextOf(work)), work);
+  EXPECT_EQ(WorkOf(TextOf(RankWork())), RankWork());
+  for (const char* text : {"", "x", "1", "1 2", "1 2 3", "0 0 0", "-1", "9223372036854775807 1 2",
+                           "1 2 3 1 4", "1 2 3 0 ", "0 1 2 99999999999999999999"}) {
+    EXPECT_EQ(WorkOf(text), std::nullopt) << text;
+  }
+}
+
 TEST(RanksTest, AMessageOfAnotherEpochOrSampleIsRefused) {
   FakeWires wires(2);
   const auto refusal = [&](const TensorMessage& sent, std::int64_t epoch) {
-    TensorSender sender({.wires = wires.of(0), .rank = 1, .tag = 0, .epoch = epoch});
+    SentCounters counters;
+    TensorSender sender({.wires = wires.of(0), .rank = 1, .tag = 0, .epoch = epoch}, counters);
     const OutgoingMessage outgoing = sender.Send(sent);
     TensorReceiver receiver({.wires = wires.of(1), .rank = 0, .tag = 0, .epoch = 5});
     const auto got = receiver.Next(/*sample=*/8, /*tensors=*/1);
@@ -315,7 +412,8 @@ TEST(RanksTest, TensorsArriveWithTheirStrides) {
                                        at::arange(6, at::kByte).view({2, 3}),
                                        dense.to(at::kBFloat16),
                                        at::Tensor()};
-  TensorSender sender({.wires = wires.of(0), .rank = 1, .tag = 4});
+  SentCounters counters;
+  TensorSender sender({.wires = wires.of(0), .rank = 1, .tag = 4}, counters);
   TensorReceiver receiver({.wires = wires.of(1), .rank = 0, .tag = 4});
   // The first message of its length comes in two transfers, the others in one.
   for (const int transfers : {2, 3, 4}) {
@@ -330,7 +428,8 @@ TEST(RanksTest, TensorsArriveWithTheirStrides) {
 
 TEST(RanksTest, MessagesOfAnyLengthFollowEachOther) {
   FakeWires wires(2);
-  TensorSender sender({.wires = wires.of(0), .rank = 1, .tag = 4});
+  SentCounters counters;
+  TensorSender sender({.wires = wires.of(0), .rank = 1, .tag = 4}, counters);
   TensorReceiver receiver({.wires = wires.of(1), .rank = 0, .tag = 4});
   std::mt19937 random(3);
   for (std::int64_t sample = 0; sample < 200; ++sample) {

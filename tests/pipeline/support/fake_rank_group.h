@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -23,6 +24,8 @@ class FakeRankGroup final : public RankGroup {
   [[nodiscard]] std::int64_t epoch() const override { return epoch_; }
   [[nodiscard]] std::string name(int rank) const override { return absl::StrCat("thread ", rank); }
   [[nodiscard]] absl::Status lost() const override { return wires_.LossFor(rank_); }
+  void Show(std::string news) override { wires_.Show(rank_, std::move(news)); }
+  [[nodiscard]] std::string NewsOf(int rank) const override { return wires_.NewsOf(rank); }
   void Leave() override { wires().Abort(absl::CancelledError("it leaves")); }
 
  private:

@@ -45,6 +45,16 @@ class FakeWires {
     if (arrived_ < lose_after_ || lose_after_ < 0 || to_lose_ == rank) return absl::OkStatus();
     return absl::UnavailableError(absl::StrCat("rank ", to_lose_, " is lost"));
   }
+  /// As RankGroup::Show() and NewsOf(), at once.
+  void Show(int rank, std::string news) {
+    const MutexLock lock(mu_);
+    news_[rank] = std::move(news);
+  }
+  [[nodiscard]] std::string NewsOf(int rank) const {
+    const MutexLock lock(mu_);
+    const auto found = news_.find(rank);
+    return found != news_.end() ? found->second : "";
+  }
   [[nodiscard]] std::int64_t arrived() const {
     const MutexLock lock(mu_);
     return arrived_;
@@ -157,6 +167,7 @@ class FakeWires {
   std::map<Pair, Queues> queues_ ABSL_GUARDED_BY(mu_);
   std::vector<bool> lost_ ABSL_GUARDED_BY(mu_);
   std::map<int, absl::Status> aborted_ ABSL_GUARDED_BY(mu_);
+  std::map<int, std::string> news_ ABSL_GUARDED_BY(mu_);
   std::int64_t arrived_ ABSL_GUARDED_BY(mu_) = 0;
   std::int64_t lose_after_ ABSL_GUARDED_BY(mu_) = -1;
   int to_lose_ ABSL_GUARDED_BY(mu_) = 0;

@@ -37,6 +37,8 @@ class Pair final : public RankGroup {
   [[nodiscard]] absl::Status lost() const override {
     return absl::UnavailableError("the other is lost");
   }
+  void Show(std::string /*news*/) override {}
+  [[nodiscard]] std::string NewsOf(int /*rank*/) const override { return ""; }
   void Leave() override {}
 
  private:

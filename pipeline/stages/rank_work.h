@@ -1,0 +1,43 @@
+// What the ranks of a learner have done, so that the leader can show all of it.
+//
+//   another rank: RankWork ── TextOf(), RankGroup::Show() ──▶ the leader: WorkOf()
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "pipeline/plan/stage_time.h"
+
+namespace millrace::pipeline {
+
+/// What one rank has sent to another one.
+struct SentToRank {
+  std::int64_t bytes = 0;
+  /// The time that its senders of tensors waited for the network or for the receiver. Forwards and
+  /// gradients of several stages may overlap, so it can grow faster than the clock.
+  nanoseconds busy{0};
+
+  friend bool operator==(const SentToRank&, const SentToRank&) = default;
+};
+
+/// Sums since the rank joined.
+struct RankWork {
+  /// By stage; zero for stages of other ranks.
+  std::vector<StageTime> stages = {};
+  /// By rank; zero for itself.
+  std::vector<SentToRank> sent = {};
+
+  friend bool operator==(const RankWork&, const RankWork&) = default;
+};
+
+/// As text of up to RankGroup::kMaxNews bytes, for some 60 stages and ranks.
+[[nodiscard]] std::string TextOf(const RankWork& work);
+
+/// The work of TextOf(). nullopt if the text is not one of its.
+[[nodiscard]] std::optional<RankWork> WorkOf(std::string_view text);
+
+}  // namespace millrace::pipeline
