@@ -30,6 +30,7 @@ void CostWatch::PlannedWith(std::vector<StageCost> planned, nanoseconds not_befo
 }
 
 void CostWatch::Forget() {
+  reported_.reset();
   for (OfStage& stage : times_) {
     for (Times& times : stage) times.Forget();
   }
@@ -42,6 +43,7 @@ void CostWatch::Record(const Step& step, nanoseconds took) {
 }
 
 std::optional<std::vector<StageCost>> CostWatch::Measured() const {
+  if (reported_) return reported_;
   std::vector<StageCost> measured = planned_;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const auto& [forwards, backwards, weight_gradients, updates] = times_[i];

@@ -59,6 +59,9 @@ class CostWatch {
   /// a gradient: they would count as cheap.
   void Record(const Step& step, nanoseconds took);
 
+  /// In the place of Record(): the costs of the stages, until Forget().
+  void Report(std::vector<StageCost> measured) { reported_ = std::move(measured); }
+
   /// The costs of the stages, once every stage has gone forward often enough. A kind of operation
   /// may not have run lately, because learning is reduced to keep the rate. Its cost is then
   /// assumed to have moved as the stage's forwards have. If the stage splits no backward, the part
@@ -94,6 +97,7 @@ class CostWatch {
 
   // For the one thread.
   std::vector<StageCost> planned_;
+  std::optional<std::vector<StageCost>> reported_;
   nanoseconds not_before_{0};
 };
 

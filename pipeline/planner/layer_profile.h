@@ -20,6 +20,16 @@ struct LayerProfile {
   double activation_bytes = 0;
 };
 
+/// How a plan's devices differ, if they are on several hosts. By device, so by stage.
+struct DeviceSpeeds {
+  /// The factor on the times of layers there. Empty: all devices are equal.
+  std::vector<double> slowness = {};
+  /// The time of a byte to the next device; none for the last device. Empty: as the layers' copies.
+  std::vector<double> ms_per_byte = {};
+
+  friend bool operator==(const DeviceSpeeds&, const DeviceSpeeds&) = default;
+};
+
 /// A chain of layers, and the devices that it is planned for.
 struct NetworkProfile {
   /// Times in milliseconds. A layer's copy is output_bytes / copy_gb_per_s.

@@ -13,6 +13,16 @@
 namespace millrace::pipeline {
 namespace {
 
+double Slowness(const DeviceSpeeds& speeds, int stage) {
+  return speeds.slowness.empty() ? 1 : speeds.slowness.at(stage);
+}
+
+// To `stage`, counted from 0, from the stage before, whose last layer is `layer`.
+double CopyTime(const LayerProfile& layer, const DeviceSpeeds& speeds, int stage) {
+  if (speeds.ms_per_byte.empty()) return layer.cost.copy;
+  return layer.output_bytes * speeds.ms_per_byte.at(stage - 1);
+}
+
 // Returns the costs of a run of layers, from prefix sums.
 class Chain {
  public:
@@ -47,8 +57,8 @@ class Chain {
       if (bytes.floor > limit) return {.value = kInfinity, .floor = kInfinity};
       if (bytes.value > limit) return {.value = kInfinity, .floor = 0};
     }
-    const double time = cost_[end] - cost_[first];
-    const double cut = first > 0 ? request_.layers[first - 1].cost.copy : 0;
+    const double time = (cost_[end] - cost_[first]) * Slowness(request_.speeds, stage);
+    const double cut = stage > 0 ? CopyTime(request_.layers[first - 1], request_.speeds, stage) : 0;
     return {.value = std::max(time, cut), .floor = time};
   }
 
@@ -151,6 +161,23 @@ std::vector<StageCost> StageCosts(const std::vector<StageCost>& layers, const Cu
     costs[stage].weight_gradient += layers[i].weight_gradient;
     costs[stage].update += layers[i].update;
     costs[stage].copy = layers[i].copy;  // The copy of its last layer.
+  }
+  return costs;
+}
+
+std::vector<StageCost> StageCosts(const std::vector<LayerProfile>& layers, const Cuts& cuts,
+                                  const DeviceSpeeds& speeds) {
+  std::vector<StageCost> costs = StageCosts(CostsOf(layers), cuts);
+  for (int stage = 0; stage < static_cast<int>(costs.size()); ++stage) {
+    StageCost& cost = costs[stage];
+    const double slowness = Slowness(speeds, stage);
+    cost.forward *= slowness;
+    cost.backward *= slowness;
+    cost.weight_gradient *= slowness;
+    cost.update *= slowness;
+    if (stage > 0) {
+      costs[stage - 1].copy = CopyTime(layers[cuts[stage - 1] - 1], speeds, stage);
+    }
   }
   return costs;
 }

@@ -27,6 +27,7 @@ struct PartitionRequest {
   std::optional<double> memory_bytes = {};
   /// The holds of stages 1 to D. Empty: one version of the weights and one set of activations each.
   std::vector<StageHolds> holds = {};
+  DeviceSpeeds speeds = {};
 };
 
 /// The cuts into `stages` runs of consecutive layers whose slowest stage or link is fastest, among
@@ -43,6 +44,10 @@ struct PartitionRequest {
 /// The summed cost of each stage. Its copy is the copy of its last layer.
 [[nodiscard]] std::vector<StageCost> StageCosts(const std::vector<StageCost>& layers,
                                                 const Cuts& cuts);
+
+/// The same on devices that may differ.
+[[nodiscard]] std::vector<StageCost> StageCosts(const std::vector<LayerProfile>& layers,
+                                                const Cuts& cuts, const DeviceSpeeds& speeds);
 
 /// The StageCost of each layer.
 [[nodiscard]] std::vector<StageCost> CostsOf(const std::vector<LayerProfile>& layers);

@@ -28,6 +28,12 @@ absl::Status CheckRequest(const PlannerRequest& request) {
   }
   if (request.devices < 1) return absl::InvalidArgumentError("planning needs at least one device");
   if (request.layers.empty()) return absl::InvalidArgumentError("there are no layers to plan for");
+  if (request.uses_all && request.devices > static_cast<int>(request.layers.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("there are ", request.layers.size(),
+                                                   " layers, so at most as many stages on "
+                                                   "hosts; ",
+                                                   request.devices, " were asked for"));
+  }
   return absl::OkStatus();
 }
 
@@ -75,7 +81,8 @@ class Planner {
     std::vector<PlannedPipeline> candidates;
     const int max_devices =
         std::min<int>(request_.devices, static_cast<int>(request_.layers.size()));
-    for (int stages = 1; stages <= max_devices; ++stages) {
+    const int min_devices = request_.uses_all ? max_devices : 1;
+    for (int stages = min_devices; stages <= max_devices; ++stages) {
       MILLRACE_RETURN_IF_ERROR(AddCandidates(stages, effort, candidates));
     }
     std::stable_sort(candidates.begin(), candidates.end(),
@@ -122,7 +129,8 @@ class Planner {
                              std::vector<PlannedPipeline>& candidates) {
     PartitionRequest partition{.layers = AtEffort(request_.layers, effort),
                                .stages = stages,
-                               .memory_bytes = request_.memory_bytes};
+                               .memory_bytes = request_.memory_bytes,
+                               .speeds = request_.speeds};
     const absl::StatusOr<Cuts> cuts = BestCuts(partition);
     if (absl::IsResourceExhausted(cuts.status())) {
       does_not_fit_ = cuts.status();
@@ -184,7 +192,7 @@ class Planner {
   // A plan that only predicts is never too slow: it is the last resort.
   [[nodiscard]] bool TooSlow(const PartitionRequest& partition, const Cuts& cuts,
                              const Effort& effort) const {
-    const std::vector<StageCost> costs = StageCosts(CostsOf(partition.layers), cuts);
+    const std::vector<StageCost> costs = StageCosts(partition.layers, cuts, partition.speeds);
     return effort.update_every != 0 && MinPeriod(costs) > request_.interval;
   }
 
@@ -212,7 +220,7 @@ class Planner {
                                                      const Cuts& cuts, const Effort& effort,
                                                      const MakeOne& make) const {
     ScheduleRequest schedule{.shape = {.stages = partition.stages, .skips = {}},
-                             .costs = StageCosts(CostsOf(partition.layers), cuts)};
+                             .costs = StageCosts(partition.layers, cuts, partition.speeds)};
     if (request_.skips_of) schedule.shape.skips = request_.skips_of(cuts);
     MILLRACE_ASSIGN_OR_RETURN(Plan plan, make(schedule));
     MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageFigures> figures, CheckPlan(plan));
@@ -237,6 +245,19 @@ class Planner {
   std::optional<PlannedPipeline> closest_;        // The plan that drops least, if no plan holds.
   absl::Status does_not_fit_ = absl::OkStatus();  // Why no plan fits into the memory.
 };
+
+// The limit of a plan, if it is a link.
+std::string LinkLimitOf(const std::vector<StageCost>& stages) {
+  double slowest = 0;
+  std::size_t link = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    slowest = std::max(slowest, stages[i].total());
+    if (stages[i].copy > stages[link].copy) link = i;
+  }
+  if (stages[link].copy <= slowest) return "";
+  return absl::StrFormat("the link behind stage %d takes %.4g ms a sample, longer than each stage",
+                         link + 1, stages[link].copy);
+}
 
 std::string LimitOf(const std::vector<StageCost>& layers) {
   double all = 0;
@@ -287,7 +308,8 @@ absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline) 
 absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request) {
   MILLRACE_RETURN_IF_ERROR(CheckRequest(request));
   MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline planned, Planner(request).Run());
-  planned.limit = LimitOf(CostsOf(request.layers));
+  planned.limit = LinkLimitOf(planned.costs);
+  if (planned.limit.empty()) planned.limit = LimitOf(CostsOf(request.layers));
   planned.plan.schedule = absl::StrCat("auto: ", planned.plan.schedule);
   return planned;
 }

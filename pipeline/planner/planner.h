@@ -35,8 +35,11 @@ struct PlannerRequest {
   std::function<std::vector<StageSkip>(const Cuts&)> skips_of = {};
   /// The time between two frames of the camera.
   double interval = 0;
-  /// Available devices. A plan uses fewer where fewer are enough.
+  /// Available devices. A plan uses fewer where fewer are enough, unless `uses_all`.
   int devices = 1;
+  bool uses_all = false;
+  /// REQUIRES: empty, or `uses_all`.
+  DeviceSpeeds speeds = {};
   /// Standard deviation of the logarithm of the costs.
   double spread = 0.1;
   /// Cancels planning, between two candidate plans.
@@ -68,7 +71,8 @@ struct PlannedPipeline {
   /// The maximum over all stages.
   int staleness = 0;
   /// "layer 3 alone takes 62 of the 140 ms that a sample costs: pipelining gains a factor of 2.26
-  /// at most".
+  /// at most". If a link to another device is slower than each stage: "the link behind stage 1
+  /// takes 98 ms a sample, longer than each stage".
   std::string limit = {};
 };
 

@@ -49,11 +49,44 @@ std::string WhyMoved(const std::vector<StageCost>& planned,
   return why;
 }
 
+// The link that moved most, as text.
+std::string WhyLinksMoved(const std::vector<StageCost>& before, const std::vector<StageCost>& now) {
+  std::size_t most = 0;
+  const auto change = [&](std::size_t i) { return std::abs(now[i].copy - before[i].copy); };
+  for (std::size_t i = 1; i < now.size(); ++i) {
+    if (change(i) > change(most)) most = i;
+  }
+  return absl::StrCat("the link behind stage ", most + 1, " takes ", Digits(now[most].copy),
+                      " ms a sample instead of ", Digits(before[most].copy));
+}
+
+StageCost Times(StageCost cost, double factor) {
+  cost.forward *= factor;
+  cost.backward *= factor;
+  cost.weight_gradient *= factor;
+  cost.update *= factor;
+  return cost;
+}
+
+// Takes over what was measured. On several hosts, a stage's host is slow, and not its layers: they
+// may move to another one.
+void Adapt(PlannerRequest& request, const Cuts& cuts, const std::vector<StageCost>& measured) {
+  if (!request.uses_all) {
+    request.layers = Scaled(request.layers, cuts, measured);
+    return;
+  }
+  const std::vector<StageCost> planned = StageCosts(request.layers, cuts, request.speeds);
+  request.speeds.slowness.resize(planned.size(), 1);
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    request.speeds.slowness[i] *= Ratio(planned[i].total(), measured[i].total());
+  }
+}
+
 // `running`, evaluated with the costs of `request` and the effort of `found`.
 absl::StatusOr<PlannedPipeline> Judged(const PlannerRequest& request, PlannedPipeline running,
                                        const PlannedPipeline& found) {
   running.effort = found.effort;
-  running.costs = StageCosts(CostsOf(AtEffort(request.layers, found.effort)), running.cuts);
+  running.costs = StageCosts(AtEffort(request.layers, found.effort), running.cuts, request.speeds);
   MILLRACE_RETURN_IF_ERROR(Evaluate(request, running));
   running.holds = running.dropped_share <= kToleratedDrops;
   running.limit = found.limit;
@@ -106,7 +139,7 @@ absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request, const PlannedPip
   Replan replan;
   replan.switches = !SameWork(judged, found) && !GoodEnough(judged, found, share);
   replan.pipeline = replan.switches ? std::move(found) : std::move(judged);
-  replan.costs = StageCosts(CostsOf(request.layers), replan.pipeline.cuts);
+  replan.costs = StageCosts(request.layers, replan.pipeline.cuts, request.speeds);
   return replan;
 }
 
@@ -117,7 +150,20 @@ Replanner::Replanner(Options options, PlannedPipeline running)
       request_(std::move(options.request)),
       running_(std::move(running)),
       not_before_(clock_.Now() + pause_) {
-  watch_.PlannedWith(StageCosts(CostsOf(request_.layers), running_.cuts), not_before_);
+  watch_.PlannedWith(Planned(), not_before_);
+}
+
+std::vector<StageCost> Replanner::Planned() const {
+  return StageCosts(request_.layers, running_.cuts, request_.speeds);
+}
+
+void Replanner::Report(const std::vector<double>& forward_ms) {
+  std::vector<StageCost> measured = Planned();
+  if (forward_ms.size() != measured.size()) return;  // Of a plan before.
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    measured[i] = Times(measured[i], Ratio(measured[i].forward, forward_ms[i]));
+  }
+  watch_.Report(std::move(measured));
 }
 
 std::optional<Replan> Replanner::Poll() {
@@ -126,10 +172,14 @@ std::optional<Replan> Replanner::Poll() {
     BeginForRate(*next_rate_);
     return std::nullopt;
   }
+  if (next_links_) {
+    BeginForLinks(*std::exchange(next_links_, std::nullopt));
+    return std::nullopt;
+  }
   if (++polls_ % kPollsToALook != 0) return std::nullopt;
   std::optional<std::vector<StageCost>> measured = watch_.Moved(clock_.Now());
   if (measured && !IsBest(running_, *measured, request_.interval)) {
-    std::string why = WhyMoved(StageCosts(CostsOf(request_.layers), running_.cuts), *measured);
+    std::string why = WhyMoved(Planned(), *measured);
     Begin(*std::move(measured), std::move(why));
   }
   return std::nullopt;
@@ -139,13 +189,21 @@ void Replanner::BeginForRate(double rate) {
   std::string why = absl::StrFormat("the camera sends %.3g frames a second instead of %.3g", rate,
                                     kMillisecondsPerSecond / request_.interval);
   last_interval_ = std::exchange(request_.interval, kMillisecondsPerSecond / rate);
-  Begin(watch_.Measured().value_or(StageCosts(CostsOf(request_.layers), running_.cuts)),
-        std::move(why));
+  Begin(watch_.Measured().value_or(Planned()), std::move(why));
+}
+
+void Replanner::BeginForLinks(std::vector<double> ms_per_byte) {
+  std::vector<double>& links = request_.speeds.ms_per_byte;
+  if (links == ms_per_byte) return;
+  const std::vector<StageCost> before = Planned();
+  links = std::move(ms_per_byte);
+  std::string why = WhyLinksMoved(before, Planned());
+  Begin(watch_.Measured().value_or(Planned()), std::move(why));
 }
 
 void Replanner::Begin(std::vector<StageCost> measured, std::string why) {
   why_ = std::move(why);
-  request_.layers = Scaled(request_.layers, running_.cuts, measured);
+  Adapt(request_, running_.cuts, measured);
   not_before_ = clock_.Now() + pause_;
   watch_.PlannedWith(std::move(measured), not_before_);
   planning_ = true;

@@ -81,6 +81,13 @@ class Replanner {
   /// after the last plan at the earliest.
   void FollowRate(double frames_per_second) { next_rate_ = frames_per_second; }
 
+  /// In the place of Record(), if the stages are on several hosts: the forward of each stage takes
+  /// so many milliseconds a sample. Its backwards and updates are assumed to have moved as it has.
+  void Report(const std::vector<double>& forward_ms);
+
+  /// A byte to the next device takes so long from now on. Poll() plans again for it.
+  void FollowLinks(std::vector<double> ms_per_byte) { next_links_ = std::move(ms_per_byte); }
+
   /// Call it for each sample. Returns the next plan to run once it is ready. At intervals, it
   /// checks whether a new plan is needed, and starts planning. Never waits.
   [[nodiscard]] std::optional<Replan> Poll();
@@ -94,6 +101,8 @@ class Replanner {
  private:
   void Begin(std::vector<StageCost> measured, std::string why);
   void BeginForRate(double rate);
+  void BeginForLinks(std::vector<double> ms_per_byte);
+  [[nodiscard]] std::vector<StageCost> Planned() const;
   void GiveUp();
   void PlanOnThread(const PlannerRequest& request, const PlannedPipeline& running);
   [[nodiscard]] std::optional<Replan> Take() ABSL_LOCKS_EXCLUDED(mu_);
@@ -111,7 +120,8 @@ class Replanner {
   PlannedPipeline running_;
   std::optional<PlannedPipeline> before_;  // The plan that ran before.
   nanoseconds pause_ = kMinPause;
-  std::optional<double> next_rate_;      // Until a plan for it is found.
+  std::optional<double> next_rate_;  // Until a plan for it is found.
+  std::optional<std::vector<double>> next_links_;
   std::optional<double> last_interval_;  // While planning for another rate: the one before.
   nanoseconds not_before_{0};
   std::string why_;

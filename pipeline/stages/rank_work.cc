@@ -7,9 +7,10 @@
 
 namespace millrace::pipeline {
 
-// "2 12 34 0 0 2 56 78 0 0": the number of pairs, and the pairs; of stages, then of ranks.
+// "9 2 12 34 0 0 2 56 78 0 0": the time of a megabyte; then the number of pairs, and the pairs, of
+// stages and of ranks.
 std::string TextOf(const RankWork& work) {
-  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> numbers = {work.megabyte_down.count()};
   numbers.push_back(static_cast<std::int64_t>(work.stages.size()));
   for (const StageTime& stage : work.stages) {
     numbers.push_back(stage.predicting.count());
@@ -29,7 +30,7 @@ std::optional<RankWork> WorkOf(std::string_view text) {
        absl::StrSplit(absl::string_view(text.data(), text.size()), ' ')) {
     if (!absl::SimpleAtoi(word, &numbers.emplace_back())) return std::nullopt;
   }
-  std::size_t next = 0;
+  std::size_t next = 1;
   // The pairs of one kind.
   const auto read = [&](const auto& add) {
     if (next >= numbers.size()) return false;
@@ -47,6 +48,7 @@ std::optional<RankWork> WorkOf(std::string_view text) {
                        work.sent.push_back({.bytes = bytes, .busy = nanoseconds(busy)});
                      });
   if (!whole || next != numbers.size()) return std::nullopt;
+  work.megabyte_down = nanoseconds(numbers.front());
   return work;
 }
 

@@ -30,6 +30,8 @@ struct RankWork {
   std::vector<StageTime> stages = {};
   /// By rank; zero for itself.
   std::vector<SentToRank> sent = {};
+  /// The time of 10^6 bytes to the rank below (ProbeLink()); 0: not measured.
+  nanoseconds megabyte_down{0};
 
   friend bool operator==(const RankWork&, const RankWork&) = default;
 };

@@ -5,7 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace millrace::pipeline {
+
+/// What one rank has sent to another one, in all groups so far.
+struct LinkFigures {
+  int from = 0;
+  int to = 0;
+  std::int64_t bytes = 0;
+  /// The time that senders of tensors waited for the network or for the receiver.
+  nanoseconds busy{0};
+};
 
 struct RankFigures {
   /// Processes that the plan needs, with this one.
@@ -18,6 +29,9 @@ struct RankFigures {
   std::int64_t groups = 0;
   /// Groups that ended because a process was lost.
   std::int64_t lost = 0;
+  /// Of each pair of ranks, in a fixed order, as far as they are known here. Others' are some
+  /// hundred milliseconds old.
+  std::vector<LinkFigures> links = {};
 };
 
 }  // namespace millrace::pipeline

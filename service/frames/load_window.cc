@@ -17,6 +17,11 @@ double Share(nanoseconds worked, nanoseconds time) {
 
 }  // namespace
 
+std::optional<LinkLoad> BusiestOf(const std::vector<LinkLoad>& links) {
+  const auto busiest = std::ranges::max_element(links, {}, &LinkLoad::share);
+  return busiest != links.end() ? std::optional(*busiest) : std::nullopt;
+}
+
 void LoadWindow::Record(nanoseconds now, const std::vector<pipeline::StageTime>& worked) {
   if (!readings_.empty()) {
     if (now - readings_.back().time < kMinPause) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -14,6 +15,17 @@ struct StageLoad {
   double predicting = 0;
   double learning = 0;
 };
+
+/// How busy the link from one rank of a network to another one is. See LinkFigures.
+struct LinkLoad {
+  int from = 0;
+  int to = 0;
+  /// From 0 to 1, or a little more.
+  double share = 0;
+};
+
+/// The busiest one; nullopt if there is none.
+[[nodiscard]] std::optional<LinkLoad> BusiestOf(const std::vector<LinkLoad>& links);
 
 /// The caller passes the time, and the owner's lock protects it, as in windows.h.
 class LoadWindow {

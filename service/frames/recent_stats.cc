@@ -1,6 +1,15 @@
 #include "service/frames/recent_stats.h"
 
 namespace millrace::service {
+namespace {
+
+std::vector<pipeline::StageTime> TimesOf(const std::vector<pipeline::LinkFigures>& links) {
+  std::vector<pipeline::StageTime> times;
+  for (const pipeline::LinkFigures& link : links) times.push_back({.predicting = link.busy});
+  return times;
+}
+
+}  // namespace
 
 void RecentStats::RecordArrival(const ingest::Frame& frame) {
   MutexLock lock(mu_);
@@ -27,6 +36,26 @@ void RecentStats::RecordWork(const std::vector<pipeline::StageTime>& worked,
                              std::chrono::nanoseconds now) {
   MutexLock lock(mu_);
   loads_.Record(now, worked);
+}
+
+void RecentStats::RecordLinks(const std::vector<pipeline::LinkFigures>& links,
+                              std::chrono::nanoseconds now) {
+  MutexLock lock(mu_);
+  links_.Record(now, TimesOf(links));
+}
+
+std::vector<LinkLoad> RecentStats::LinkLoadsAt(
+    std::chrono::nanoseconds now, const std::vector<pipeline::LinkFigures>& links) const {
+  std::vector<StageLoad> loads;
+  {
+    MutexLock lock(mu_);
+    loads = links_.At(now, TimesOf(links));
+  }
+  std::vector<LinkLoad> named;
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    named.push_back({.from = links[i].from, .to = links[i].to, .share = loads[i].predicting});
+  }
+  return named;
 }
 
 std::vector<StageLoad> RecentStats::LoadsAt(std::chrono::nanoseconds now,

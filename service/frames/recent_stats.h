@@ -8,6 +8,7 @@
 #include "base/mutex.h"
 #include "ingest/frame/frame.h"
 #include "pipeline/plan/stage_time.h"
+#include "pipeline/wires/rank_figures.h"
 #include "service/frames/learning_window.h"
 #include "service/frames/load_window.h"
 #include "service/frames/prediction.h"
@@ -38,6 +39,10 @@ class RecentStats {
   void RecordWork(const std::vector<pipeline::StageTime>& worked, std::chrono::nanoseconds now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// The same of what the ranks of a network have sent.
+  void RecordLinks(const std::vector<pipeline::LinkFigures>& links, std::chrono::nanoseconds now)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
   /// The values at `now`. The next frame to arrive will have the number `next_number`.
   [[nodiscard]] Values At(std::chrono::nanoseconds now, std::int64_t next_number) const
       ABSL_LOCKS_EXCLUDED(mu_);
@@ -45,6 +50,11 @@ class RecentStats {
   /// The stages' loads at `now`, as LoadWindow::At().
   [[nodiscard]] std::vector<StageLoad> LoadsAt(std::chrono::nanoseconds now,
                                                const std::vector<pipeline::StageTime>& worked) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// The same of links, in their order.
+  [[nodiscard]] std::vector<LinkLoad> LinkLoadsAt(
+      std::chrono::nanoseconds now, const std::vector<pipeline::LinkFigures>& links) const
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -55,6 +65,7 @@ class RecentStats {
   LearningWindow learning_ ABSL_GUARDED_BY(mu_);
   std::uint64_t predictions_ ABSL_GUARDED_BY(mu_) = 0;
   LoadWindow loads_ ABSL_GUARDED_BY(mu_);
+  LoadWindow links_ ABSL_GUARDED_BY(mu_);  // Their time counts as predicting.
 };
 
 }  // namespace millrace::service

@@ -252,6 +252,23 @@ void AppendLearning(const StreamReadings& readings, Families& families) {
                 }));
 }
 
+MetricFamily SentFamily(const StreamReadings& readings) {
+  MetricBuilder family("millrace_pipeline_link_bytes_total",
+                       "Bytes that one process of a network has sent to another one, by rank.",
+                       MetricType::Counter);
+  for (const StreamReading& reading : readings) {
+    if (!reading.snapshot.ranks) continue;
+    for (const pipeline::LinkFigures& link : reading.snapshot.ranks->links) {
+      if (link.bytes == 0) continue;
+      family.Add({{"stream", reading.snapshot.name},
+                  {"from", absl::StrCat(link.from)},
+                  {"to", absl::StrCat(link.to)}},
+                 static_cast<double>(link.bytes));
+    }
+  }
+  return family.Take();
+}
+
 /// Of streams whose network runs on several hosts.
 void AppendRanks(const StreamReadings& readings, Families& families) {
   const auto of_ranks = [](auto member) {
@@ -275,6 +292,15 @@ void AppendRanks(const StreamReadings& readings, Families& families) {
                              "Times that a process was lost: it had ended, or showed no sign of "
                              "life for ranks.lost_after_s. The log names it.",
                              readings, of_ranks(&pipeline::RankFigures::lost)));
+  families.push_back(SentFamily(readings));
+  families.push_back(PerStream(
+      "millrace_pipeline_busiest_link_load_ratio",
+      "Share of the last ten seconds in which the busiest sender between two processes of "
+      "a network waited for the link. Near 1 the link sets the pace of all.",
+      MetricType::Gauge, readings, [](const auto& r) -> std::optional<double> {
+        const std::optional<LinkLoad> busiest = BusiestOf(r.snapshot.links);
+        return busiest ? std::optional(busiest->share) : std::nullopt;
+      }));
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
+
+#include "service/frames/load_window.h"
 
 namespace millrace::service {
 
@@ -40,6 +43,8 @@ struct Overload {
   double dropped_per_second = 0;
   int update_every = 1;
   Remedies remedies = {};
+  /// The link between two ranks that sets the pace; nullopt: another cause.
+  std::optional<LinkLoad> limiting_link = {};
 };
 
 /// The plan's promise for this camera, by the measured costs.

@@ -84,6 +84,17 @@ double CoresInUse(const OverloadCase& seen, const pipeline::LearnerDescription& 
 
 }  // namespace
 
+std::optional<LinkLoad> LimitingLink(const std::vector<StageLoad>& stages,
+                                     const std::vector<LinkLoad>& links) {
+  constexpr double kNearlyAll = 0.85;
+  const std::optional<LinkLoad> busiest = BusiestOf(links);
+  if (!busiest || busiest->share < kNearlyAll) return std::nullopt;
+  for (const StageLoad& stage : stages) {
+    if (stage.predicting + stage.learning > busiest->share) return std::nullopt;
+  }
+  return busiest;
+}
+
 double RateAt(int update_every, const pipeline::LearnerDescription& learner) {
   const double wanted = PeriodS(learner, update_every);
   if (wanted <= 0) return 0;
@@ -107,7 +118,8 @@ Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
   const auto input = pipeline::FlowNetworkInputOf(config.flow.network);
   const double share = held / overload.received_per_second;
   if (input.ok() && share < 1) FindInput(share, input->size_multiple, learner, remedies);
-  if (!OnTheCpu(learner) || config.learner.schedule == "local") return remedies;
+  const bool needs_time = !overload.limiting_link && config.learner.schedule != "local";
+  if (!OnTheCpu(learner) || !needs_time) return remedies;
   double sample_s = 0;
   for (const pipeline::StageDescription& stage : learner.stages) sample_s += CostS(stage, 1);
   const double cores =

@@ -1,6 +1,7 @@
 // Finds remedies for an overload: values of configuration keys, by the measured costs.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "pipeline/learner/learner_description.h"
@@ -26,6 +27,11 @@ struct OverloadCase {
 /// among stages.
 [[nodiscard]] Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
                                    const pipeline::LearnerDescription& learner);
+
+/// The link that is busy nearly all the time, and longer than each stage works. nullopt: there is
+/// none.
+[[nodiscard]] std::optional<LinkLoad> LimitingLink(const std::vector<StageLoad>& stages,
+                                                   const std::vector<LinkLoad>& links);
 
 /// The maximum of frames per second if `learner` learns from one frame in `update_every`, computed
 /// from its current maximum. 0: unknown.

@@ -1,5 +1,7 @@
 #include "service/overload/overload_text.h"
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +10,16 @@
 
 namespace millrace::service {
 
-std::string DescribeOverload(const Overload& overload) {
+namespace {
+
+std::string DescribeLink(const std::optional<LinkLoad>& limit) {
+  if (!limit) return "";
+  return absl::StrFormat(
+      ": the network is too slow, as rank %d sends to rank %d for %.0f %% of the time", limit->from,
+      limit->to, 100 * std::min(limit->share, 1.0));
+}
+
+std::string DescribeKind(const Overload& overload) {
   switch (overload.kind) {
     case OverloadKind::kNone:
       return "";
@@ -21,6 +32,13 @@ std::string DescribeOverload(const Overload& overload) {
                              overload.received_per_second);
   }
   return "";
+}
+
+}  // namespace
+
+std::string DescribeOverload(const Overload& overload) {
+  const std::string kind = DescribeKind(overload);
+  return kind.empty() ? "" : absl::StrCat(kind, DescribeLink(overload.limiting_link));
 }
 
 std::string DescribeRemedies(const Overload& overload) {

@@ -40,6 +40,7 @@ void OverloadWatch::Update(const Input& input) {
   overload_ = detector_.overload();
   const double idle = CoresIdleSince(input.reading.now);
   if (overload_.kind == OverloadKind::kNone) return;
+  overload_.limiting_link = LimitingLink(input.loads, input.links);
   overload_.remedies =
       RemediesFor({.overload = overload_, .loads = input.loads, .idle_cores = idle}, input.config,
                   input.learner);

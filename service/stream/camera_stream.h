@@ -74,6 +74,8 @@ struct StreamSnapshot {
   /// As pipeline::Learner::interruption() and ranks().
   absl::Status interruption = {};
   std::optional<pipeline::RankFigures> ranks = {};
+  /// The load of each link between ranks. Empty: one process, or not yet known.
+  std::vector<LinkLoad> links = {};
   /// nullopt unless it learns from labels.
   std::optional<LabelCounts> labels = {};
 };

@@ -170,6 +170,7 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.learning = learner_->learning();
   snapshot.interruption = learner_->interruption();
   snapshot.ranks = learner_->ranks();
+  if (snapshot.ranks) snapshot.links = stats_.LinkLoadsAt(now, snapshot.ranks->links);
   if (labels_ != nullptr) snapshot.labels = labels_->counts();
   snapshot.update_every = rate_ ? rate_->update_every() : learner_->description()->update_every;
   EvaluateOverload(now, snapshot);
@@ -200,7 +201,8 @@ void RunningStream::EvaluateOverload(nanoseconds now, StreamSnapshot& snapshot) 
   const OverloadWatch::Verdict verdict = overload_.Look({.reading = reading,
                                                          .config = options_.config,
                                                          .learner = *learner,
-                                                         .loads = snapshot.loads});
+                                                         .loads = snapshot.loads,
+                                                         .links = snapshot.links});
   snapshot.overload = verdict.overload;
   snapshot.promise = verdict.promise;
 }
@@ -416,7 +418,9 @@ void RunningStream::Handle(const ingest::Frame& frame) {
   frames_ = frame.number + 1;
   epochs_ = frame.epoch + 1;
   stats_.RecordArrival(frame);
-  stats_.RecordWork(learner_->worked(), options_.clock->Now());
+  const nanoseconds now = options_.clock->Now();
+  stats_.RecordWork(learner_->worked(), now);
+  if (const auto ranks = learner_->ranks()) stats_.RecordLinks(ranks->links, now);
   if (rate_) {
     const auto pace = frames_wait_ ? RateKeeper::Pace::kOfLearner : RateKeeper::Pace::kOfCamera;
     rate_->OnFrame(frame, source_->dropped(), pace);

@@ -1,8 +1,12 @@
 #include "service/web/live_page_json.h"
 
+#include <algorithm>
 #include <iterator>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "service/frames/windows.h"
 #include "service/overload/overload_text.h"
 #include "service/web/labels_json.h"
@@ -33,12 +37,19 @@ json LoadJson(const std::vector<StageLoad>& loads, std::size_t stage) {
   return {{"predicting", loads[stage].predicting}, {"learning", loads[stage].learning}};
 }
 
-/// The device of a stage. On another host also its process, such as "rank 1: process 17 on gpu2".
+/// The device of a stage. On another host also its process and its busiest link, such as "rank 1:
+/// process 17 on gpu2, sends to rank 0 for 12 % of the time".
 std::string DeviceText(const pipeline::StageDescription& stage, const StreamSnapshot& snapshot) {
   if (stage.rank == 0) return stage.device;
   std::string text = absl::StrCat("rank ", stage.rank);
   if (snapshot.ranks && stage.rank < std::ssize(snapshot.ranks->names)) {
     absl::StrAppend(&text, ": ", snapshot.ranks->names[stage.rank]);
+  }
+  std::vector<LinkLoad> sent = snapshot.links;
+  std::erase_if(sent, [&](const LinkLoad& link) { return link.from != stage.rank; });
+  if (const std::optional<LinkLoad> busiest = BusiestOf(sent)) {
+    absl::StrAppendFormat(&text, ", sends to rank %d for %.0f %% of the time", busiest->to,
+                          100 * std::min(busiest->share, 1.0));
   }
   return text;
 }

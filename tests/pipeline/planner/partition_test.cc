@@ -25,8 +25,8 @@ std::vector<StageCost> Layers(const std::vector<double>& totals) {
   return layers;
 }
 
-double SlowestOf(const std::vector<StageCost>& layers, const Cuts& cuts) {
-  return Slowest(StageCosts(layers, cuts));
+double SlowestOf(const PartitionRequest& request, const Cuts& cuts) {
+  return Slowest(StageCosts(request.layers, cuts, request.speeds));
 }
 
 std::vector<Cuts> AllCuts(int layers, int stages) {
@@ -57,7 +57,7 @@ double MinSlowest(const PartitionRequest& request) {
   double min = std::numeric_limits<double>::infinity();
   for (const Cuts& cuts : AllCuts(static_cast<int>(request.layers.size()), request.stages)) {
     if (request.memory_bytes && !Fits(request, cuts)) continue;
-    min = std::min(min, SlowestOf(CostsOf(request.layers), cuts));
+    min = std::min(min, SlowestOf(request, cuts));
   }
   return min;
 }
@@ -89,8 +89,41 @@ TEST(PartitionTest, NoCutsAreBetterWithCopies) {
     const auto cuts = BestCuts(request);
     ASSERT_TRUE(cuts.ok());
     ASSERT_TRUE(CheckCuts(*cuts, static_cast<int>(request.layers.size())).ok());
-    EXPECT_NEAR(SlowestOf(CostsOf(request.layers), *cuts), MinSlowest(request), 1e-12);
+    EXPECT_NEAR(SlowestOf(request, *cuts), MinSlowest(request), 1e-12);
   }
+}
+
+TEST(PartitionTest, NoCutsAreBetterForDevicesThatDiffer) {
+  std::mt19937 random(13);
+  std::lognormal_distribution<double> factor(0, 1);
+  for (int trial = 0; trial < 300; ++trial) {
+    PartitionRequest request = RandomRequest(random);
+    for (int stage = 0; stage < request.stages; ++stage) {
+      request.speeds.slowness.push_back(factor(random));
+      if (stage > 0) request.speeds.ms_per_byte.push_back(factor(random));
+    }
+    if (trial % 3 == 1) request.speeds.slowness.clear();
+    if (trial % 3 == 2) request.speeds.ms_per_byte.clear();
+    const auto cuts = BestCuts(request);
+    ASSERT_TRUE(cuts.ok());
+    EXPECT_NEAR(SlowestOf(request, *cuts), MinSlowest(request), 1e-9);
+  }
+}
+
+TEST(PartitionTest, CostsOfDevicesThatDiffer) {
+  std::vector<LayerProfile> layers;
+  for (int i = 1; i <= 4; ++i) {
+    layers.push_back({.name = "",
+                      .cost = {.forward = 1.0 * i, .backward = 2, .update = 1, .copy = 100},
+                      .output_bytes = 10.0 * i});
+  }
+  const std::vector<StageCost> costs =
+      StageCosts(layers, {1, 2}, {.slowness = {1, 3, 0.5}, .ms_per_byte = {0, 0.2}});
+  EXPECT_EQ(costs[0].copy, 0);
+  EXPECT_EQ(costs[1].total(), 3 * 5);
+  EXPECT_EQ(costs[1].copy, 4);
+  EXPECT_EQ(costs[2].forward, 3.5);
+  EXPECT_EQ(costs[2].copy, 100) << "leads to no other device";
 }
 
 TEST(PartitionTest, NoCutsThatFitIntoMemoryAreBetter) {
@@ -111,7 +144,7 @@ TEST(PartitionTest, NoCutsThatFitIntoMemoryAreBetter) {
     ASSERT_EQ(cuts.ok(), std::isfinite(min)) << cuts.status();
     if (cuts.ok()) {
       EXPECT_TRUE(Fits(request, *cuts));
-      EXPECT_NEAR(SlowestOf(CostsOf(request.layers), *cuts), min, 1e-12);
+      EXPECT_NEAR(SlowestOf(request, *cuts), min, 1e-12);
     } else {
       EXPECT_EQ(cuts.status().code(), absl::StatusCode::kResourceExhausted);
       ++infeasible;

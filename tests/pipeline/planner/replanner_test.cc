@@ -203,6 +203,75 @@ TEST_F(ReplannerTest, AStageThatMovedAloneMovesTheCuts) {
   EXPECT_EQ(replan->why, "a backward of stage 1 takes 7.2 ms instead of 4");
 }
 
+// Each stage is on a host of its own.
+class ReplannerOverHosts : public ReplannerTest {
+ protected:
+  void StartOnHosts(double interval) {
+    PlannerRequest request = Request(interval);
+    for (LayerProfile& layer : request.layers) layer.output_bytes = 1000;
+    request.layers[1].output_bytes = 10;
+    request.devices = 2;
+    request.uses_all = true;
+    request.spread = 0.02;
+    Start(request);
+  }
+
+  // As Run(). Host 1, which runs stage 1, is slower by the factor.
+  std::optional<Replan> RunWith(double slowness, int samples = 2000) {
+    for (int i = 0; i < samples; ++i) {
+      const std::vector<StageCost> costs = StageCosts(layers_, running_.cuts);
+      replanner_->Report({costs[0].forward * slowness, costs[1].forward});
+      clock_.Advance(Milliseconds(10));
+      std::optional<Replan> replan = replanner_->Poll();
+      if (!replan) {
+        replanner_->AwaitPlanning();
+        replan = replanner_->Poll();
+      }
+      if (!replan) continue;
+      Take(*replan);
+      return replan;
+    }
+    return std::nullopt;
+  }
+};
+
+TEST_F(ReplannerOverHosts, UseAllHostsAlsoForASlowCamera) {
+  StartOnHosts(/*interval=*/100);
+  EXPECT_THAT(running_.cuts, ElementsAre(4));
+}
+
+TEST_F(ReplannerOverHosts, ASlowHostGetsFewerLayersUntilItIsFastAgain) {
+  StartOnHosts(/*interval=*/9);
+  ASSERT_THAT(running_.cuts, ElementsAre(4));
+  EXPECT_FALSE(RunWith(1));
+  const auto fewer = RunWith(3);
+  ASSERT_TRUE(fewer && fewer->switches);
+  EXPECT_THAT(running_.cuts, ElementsAre(2));
+  EXPECT_EQ(fewer->why, "a backward of stage 1 takes 12 ms instead of 4");
+  EXPECT_FALSE(RunWith(3)) << "its layers are not slow on the other host";
+  const auto more = RunWith(1);
+  ASSERT_TRUE(more && more->switches);
+  EXPECT_THAT(running_.cuts, ElementsAre(4));
+}
+
+TEST_F(ReplannerOverHosts, ASlowLinkGetsSmallerTensorsOrIsTheLimit) {
+  StartOnHosts(/*interval=*/12);
+  replanner_->FollowLinks({0.02});
+  const auto smaller = RunWith(1, 50);
+  ASSERT_TRUE(smaller && smaller->switches);
+  EXPECT_THAT(running_.cuts, ElementsAre(2));
+  EXPECT_EQ(smaller->why, "the link behind stage 1 takes 20 ms a sample instead of 0");
+  EXPECT_TRUE(running_.holds);
+  replanner_->FollowLinks({0.02});
+  EXPECT_FALSE(RunWith(1)) << "nothing new";
+  replanner_->FollowLinks({2});
+  const auto limited = RunWith(1, 50);
+  ASSERT_TRUE(limited);
+  EXPECT_FALSE(running_.holds);
+  EXPECT_THAT(running_.limit, MatchesRegex("the link behind stage 1 takes 20 ms a sample, longer "
+                                           "than each stage"));
+}
+
 TEST_F(ReplannerTest, WithoutAShareItNeverPlansAgain) {
   Start(Request(/*interval=*/20), /*share=*/0);
   for (StageCost& layer : layers_) layer = {.forward = 10, .backward = 10};

@@ -350,10 +350,11 @@ TEST(RankWorkTest, ItsTextIsReadBack) {
   const RankWork work{
       .stages = {{.predicting = nanoseconds(12), .learning = nanoseconds(std::int64_t{1} << 60)},
                  {}},
-      .sent = {{}, {.bytes = 7, .busy = nanoseconds(9)}, {.bytes = 1}}};
+      .sent = {{}, {.bytes = 7, .busy = nanoseconds(9)}, {.bytes = 1}},
+                      .megabyte_down = nanoseconds(11)};
   EXPECT_EQ(WorkOf(TextOf(work)), work);
   EXPECT_EQ(WorkOf(TextOf(RankWork())), RankWork());
-  for (const char* text : {"", "x", "1", "1 2", "1 2 3", "0 0 0", "-1", "9223372036854775807 1 2",
+  for (const char* text : {"", "x", "1", "1 2", "1 2 3", "0 0 0 0", "-1", "9223372036854775807 1 2",
                            "1 2 3 1 4", "1 2 3 0 ", "0 1 2 99999999999999999999"}) {
     EXPECT_EQ(WorkOf(text), std::nullopt) << text;
   }

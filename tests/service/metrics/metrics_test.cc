@@ -152,6 +152,24 @@ TEST_F(MetricsTest, ShowsWhatWasPromisedAndWhatIsGivenUp) {
   }
 }
 
+TEST_F(MetricsTest, ShowsWhatProcessesSendToEachOther) {
+  EXPECT_THAT(metrics_.Text(), Not(HasSubstr("link_load_ratio{")));
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.ranks = {
+        .expected = 2,
+        .joined = 2,
+        .links = {{.from = 1, .to = 0, .bytes = 7}, {.from = 0, .to = 1, .bytes = 5}}};
+    snapshot.links = {{.from = 1, .to = 0, .share = 0.25}, {.from = 0, .to = 1, .share = 0.5}};
+  });
+  const std::string text = metrics_.Text();
+  for (const char* const sample :
+       {"pipeline_link_bytes_total{stream=\"street\",from=\"1\",to=\"0\"} 7",
+        "pipeline_link_bytes_total{stream=\"street\",from=\"0\",to=\"1\"} 5",
+        "pipeline_busiest_link_load_ratio{stream=\"street\"} 0.5"}) {
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("\nmillrace_", sample, "\n")));
+  }
+}
+
 TEST_F(MetricsTest, CountsHowOftenItWasPlannedAgain) {
   EXPECT_THAT(metrics_.Text(),
               HasSubstr("millrace_pipeline_replans_total{outcome=\"switched\"} 0\n"));
@@ -312,7 +330,8 @@ TEST(MetricsCardinalityTest, AStreamOfAnyKindHasAtMostTwentyEightSeriesBesideOne
   for (const SharedStream& served : kinds.streams.All()) {
     const std::string& name = served->stream->config().name;
     const SeriesCount count = SeriesOf(name, text);
-    const std::size_t of_ranks = served->stream->Snapshot().ranks ? 4 : 0;
+    const auto& ranks = served->stream->Snapshot().ranks;
+    const std::size_t of_ranks = ranks ? 5 + ranks->links.size() : 0;
     EXPECT_LE(count.others, 28u + of_ranks) << name;
     EXPECT_GE(count.others, 15u) << name;
     EXPECT_LE(count.buckets, 20u) << name;

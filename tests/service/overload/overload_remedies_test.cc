@@ -228,12 +228,40 @@ TEST(IdleCoresTest, AreReadOfThisMachine) {
   EXPECT_GE(ReadCpuTimes().idle_s, before.idle_s);
 }
 
+TEST(LimitingLinkTest, IsBusyNearlyAllTheTimeAndMoreThanEachStage) {
+  const std::vector<StageLoad> stages = {{.predicting = 0.3, .learning = 0.58},
+                                         {.predicting = 0.2}};
+  const auto limit = [&](double share) {
+    return LimitingLink(stages,
+                        {{.from = 1, .to = 0, .share = 0.1}, {.from = 2, .to = 1, .share = share}});
+  };
+  EXPECT_FALSE(LimitingLink(stages, {}).has_value());
+  EXPECT_FALSE(limit(0.8).has_value());
+  EXPECT_FALSE(limit(0.86).has_value()) << "a stage is busier";
+  ASSERT_TRUE(limit(0.95).has_value());
+  EXPECT_EQ(limit(0.95)->from, 2);
+}
+
+TEST(OverloadRemediesTest, MoreStagesDoNotHelpASlowLink) {
+  OverloadCase seen = Drops(25, 10, /*idle_cores=*/8);
+  EXPECT_GT(RemediesFor(seen, {}, Learner()).stages, 0);
+  seen.overload.limiting_link = {.from = 1, .to = 0, .share = 1};
+  const Remedies remedies = RemediesFor(seen, {}, Learner());
+  EXPECT_EQ(remedies.stages, 0);
+  EXPECT_DOUBLE_EQ(remedies.max_fps, 8);
+}
+
 TEST(OverloadTextTest, SaysWhatIsGivenUpAndWhatHelps) {
   Overload overload{.kind = OverloadKind::kDrops,
                     .received_per_second = 25,
                     .dropped_per_second = 20.94,
                     .remedies = {.max_fps = 3.2, .width = 160, .height = 112, .stages = 4}};
   EXPECT_EQ(DescribeOverload(overload), "drops 20.9 of 25.0 frames a second");
+  overload.limiting_link = {.from = 1, .to = 0, .share = 1.04};
+  EXPECT_EQ(
+      DescribeOverload(overload),
+      "drops 20.9 of 25.0 frames a second: the network is too slow, as rank 1 sends to rank 0 "
+      "for 100 % of the time");
   EXPECT_EQ(DescribeRemedies(overload),
             "every frame is predicted and learned from with one of: source.max_fps: 3.2; "
             "model.input: [160, 112]; schedule: {kind: auto, stages: 4}");

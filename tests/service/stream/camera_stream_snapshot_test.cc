@@ -60,6 +60,24 @@ TEST(CameraStreamTest, SnapshotShowsHowBusyTheStagesAre) {
   fake.stream->Stop();
 }
 
+TEST(CameraStreamTest, SnapshotShowsHowBusyTheLinksAre) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  fake.learner->SetRanks({.expected = 2, .joined = 2, .links = {{.from = 1, .to = 0}}});
+  for (int i = 0; i < 2; ++i) fake.source->Push();
+  fake.learner->WaitForAdmitted(1);
+  fake.clock->Advance(seconds(4));
+  const pipeline::LinkFigures sent{.from = 1, .to = 0, .bytes = 500, .busy = seconds(3)};
+  fake.learner->SetRanks({.expected = 2, .joined = 2, .links = {sent}});
+
+  const std::vector<LinkLoad> links = fake.stream->Snapshot().links;
+  ASSERT_EQ(links.size(), 1U);
+  EXPECT_EQ(links[0].from, 1);
+  EXPECT_EQ(links[0].to, 0);
+  EXPECT_DOUBLE_EQ(links[0].share, 0.75);
+  fake.learner->Predict();
+  fake.stream->Stop();
+}
+
 TEST(CameraStreamTest, SnapshotShowsWhatHasBecomeOfLearning) {
   FakeStream fake = StartFakeStream();
   EXPECT_EQ(fake.stream->Snapshot().learning.roll_backs, 0);
