@@ -28,6 +28,14 @@ void LateLabels::Admit(std::int64_t number, std::optional<SampleLabel> label,
       {.label = std::move(label), .counts_from = 0, .learn_from_every = learn_from_every});
 }
 
+void LateLabels::Withdraw() {
+  const MutexLock lock(mu_);
+  MILLRACE_CHECK(admitted_ > next_step_ && !entries_.empty());
+  if (entries_.back().label) --figures_.in_time;
+  entries_.pop_back();
+  --admitted_;
+}
+
 absl::Status LateLabels::Add(std::int64_t number, SampleLabel label) {
   const MutexLock lock(mu_);
   if (number < begin_ || number >= admitted_) {

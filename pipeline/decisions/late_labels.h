@@ -60,6 +60,10 @@ class LateLabels {
   void Admit(std::int64_t number, std::optional<SampleLabel> label, int learn_from_every = 1)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// Removes the newest sample, which was not admitted after all, and its label. The next sample
+  /// has its number. REQUIRES: there is such a sample, and its step has not begun.
+  void Withdraw() ABSL_LOCKS_EXCLUDED(mu_);
+
   /// Adds the label of a sample. Fails with
   ///   NOT_FOUND       if there is no such sample yet
   ///   OUT_OF_RANGE    if the sample has left the window; the message names the window

@@ -10,6 +10,6 @@ namespace millrace::pipeline {
 /// Runs the stages of a rank other than 0 until the leader's stream ends. `task`: as ReceiveTask(),
 /// with RankTask::flow. Fails with the first failure of this rank, or with UNAVAILABLE if another
 /// rank is lost. For one thread; starts others.
-[[nodiscard]] absl::Status FollowFlow(RankGroup& group, const RankTask& task);
+[[nodiscard]] absl::Status FollowFlow(RankGroup& group, RankTask task);
 
 }  // namespace millrace::pipeline

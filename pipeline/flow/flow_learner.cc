@@ -30,14 +30,11 @@
 #include "pipeline/learner/learner.h"
 #include "pipeline/learner/rate_factor.h"
 #include "pipeline/models/named_flow_network.h"
-#include "pipeline/plan/plan_part.h"
 #include "pipeline/ranks/rank_task.h"
+#include "pipeline/recovery/learner_ranks.h"
 #include "pipeline/recovery/recovery.h"
 #include "pipeline/stages/learner_plan.h"
 #include "pipeline/stages/network_run.h"
-#include "pipeline/wires/absent_wires.h"
-#include "pipeline/wires/gathered_ranks.h"
-#include "pipeline/wires/rank_group.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -60,7 +57,6 @@ class FlowLearner final : public Learner {
     learner->where_ = std::move(choice.where);
     MILLRACE_ASSIGN_OR_RETURN(learner->inference_, FlowInference::Open(placed, task));
     if (hooks.stop.stop_requested()) return not_wanted();
-    MILLRACE_RETURN_IF_ERROR(learner->CheckOtherRanks(flow.network));
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow.network)));
     return learner;
   }
@@ -78,7 +74,7 @@ class FlowLearner final : public Learner {
          .held = frozen_ || recovery_->gave_up()});
     // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
-    return SuspendIfLost(run_->Admit([&] {
+    return ranks_.SuspendIfLost(run_->Admit([&] {
       return RethrowAsStepError(
           [&] { return BytesOf(pictures, options_.width, options_.height, OnGpu()); });
     }));
@@ -86,8 +82,8 @@ class FlowLearner final : public Learner {
 
   // Switches here and not in Admit(): during the drain, fresher frames can replace waiting ones.
   absl::Status AwaitRoom() override {
-    MILLRACE_RETURN_IF_ERROR(ResumeIfComplete());
-    return SuspendIfLost(AwaitRoomOfRun());
+    MILLRACE_RETURN_IF_ERROR(ranks_.ResumeIfComplete());
+    return ranks_.SuspendIfLost(AwaitRoomOfRun());
   }
 
   absl::StatusOr<ModelPrediction> Predict(const Sample& pictures) override {
@@ -115,11 +111,7 @@ class FlowLearner final : public Learner {
   [[nodiscard]] double learning_rate() const override { return learning_rate_; }
 
   absl::Status SetOptimizer(const OptimizerOptions& optimizer) override {
-    if (ranks_ != nullptr) {
-      return absl::FailedPreconditionError(
-          "the optimizer of a network over several hosts changes with a restart only");
-    }
-    return run_->SetOptimizer(optimizer);
+    return ranks_.SetOptimizer(optimizer);
   }
 
   absl::Status SetPolicy(const UpdatePolicyOptions& policy) override {
@@ -130,16 +122,7 @@ class FlowLearner final : public Learner {
 
   absl::StatusOr<std::int64_t> AskForCheckpoint() override { return recovery_->AskForCheckpoint(); }
 
-  absl::Status Drain() override {
-    absl::Status drained = interruption().ok() ? SuspendIfLost(run_->Drain()) : absl::OkStatus();
-    const bool finished = drained.ok() && interruption().ok();
-    if (!interruption().ok()) {
-      ranks_->StopGathering();
-      drained = absl::OkStatus();
-    }
-    drained.Update(recovery_->Finish(finished));
-    return drained;
-  }
+  absl::Status Drain() override { return ranks_.Drain(); }
 
   [[nodiscard]] std::shared_ptr<const LearnerDescription> description() const override {
     return plan_->description();
@@ -160,12 +143,8 @@ class FlowLearner final : public Learner {
     return GpuMemoryOf(*description());
   }
 
-  [[nodiscard]] absl::Status interruption() const override {
-    return ranks_ != nullptr ? ranks_->missing() : absl::OkStatus();
-  }
-  [[nodiscard]] std::optional<RankFigures> ranks() const override {
-    return ranks_ != nullptr ? std::optional(ranks_->figures()) : std::nullopt;
-  }
+  [[nodiscard]] absl::Status interruption() const override { return ranks_.missing(); }
+  [[nodiscard]] std::optional<RankFigures> ranks() const override { return ranks_.figures(); }
 
   [[nodiscard]] const Resumption& resumption() const override { return recovery_->resumption(); }
 
@@ -183,21 +162,6 @@ class FlowLearner final : public Learner {
         on_prediction_(std::move(on_prediction)),
         channels_(FlowNetworkInputOf(task.network)->channels),
         chain_(std::move(chain)) {}
-
-  [[nodiscard]] bool HasOtherRanks() const {
-    return !options_.rank_of_stage.empty() && options_.rank_of_stage.front() > 0;
-  }
-
-  [[nodiscard]] absl::Status CheckOtherRanks(const PlannedChain& network) const {
-    if (!HasOtherRanks()) return absl::OkStatus();
-    for (const Phase& phase : network.phases) {
-      MILLRACE_RETURN_IF_ERROR(CheckRanks(phase.plan, options_.rank_of_stage));
-    }
-    if (hooks_.join_ranks) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        "schedule.stages_on needs other hosts, and this server leads none: add the section `ranks` "
-        "to its configuration");
-  }
 
   absl::Status Start(PlannedChain network) {
     MILLRACE_ASSIGN_OR_RETURN(devices_, FindDevices(options_.devices));
@@ -244,26 +208,30 @@ class FlowLearner final : public Learner {
   }
 
   absl::Status StartRun(Cuts cuts, Phases phases) {
-    if (HasOtherRanks()) {
-      rank_task_ = TaskFor(cuts, phases);
-      MILLRACE_ASSIGN_OR_RETURN(phases, PhasesOfRank(rank_task_, /*rank=*/0));
-    }
     StagedNetwork::Options network = NetworkOptions(std::move(cuts), phases.front().plan);
+    NetworkRun::Options run{.network = std::move(network),
+                            .phases = std::move(phases),
+                            .threads_per_stage = options_.threads_per_stage,
+                            .prepare = [this](StagedNetwork& made) { recovery_->Begin(made); },
+                            .on_switch = [this] { recovery_->OnSwitch(); },
+                            .on_optimizer = [this] { recovery_->OnOptimizer(); },
+                            .observers = plan_->Observers(),
+                            .clock = options_.clock};
     MILLRACE_ASSIGN_OR_RETURN(
-        run_, NetworkRun::Start({.network = std::move(network),
-                                 .phases = std::move(phases),
-                                 .threads_per_stage = options_.threads_per_stage,
-                                 .suspended = HasOtherRanks(),
-                                 .prepare = [this](StagedNetwork& made) { recovery_->Begin(made); },
-                                 .on_switch = [this] { recovery_->OnSwitch(); },
-                                 .on_optimizer = [this] { recovery_->OnOptimizer(); },
-                                 .observers = plan_->Observers(),
-                                 .clock = options_.clock}));
-    if (HasOtherRanks()) {
-      ranks_ = std::make_unique<GatheredRanks>(hooks_.join_ranks,
-                                               options_.rank_of_stage.front() + 1, *options_.clock);
-    }
+        run_, ranks_.Start({.run = std::move(run),
+                            .recovery = recovery_.get(),
+                            .plan = plan_.get(),
+                            .network = NetworkOfRanks(),
+                            .file = IsNetworkFile(task_.network) ? task_.network : ""}));
     return absl::OkStatus();
+  }
+
+  [[nodiscard]] RankTask NetworkOfRanks() const {
+    return {.flow = FlowRankNetwork{.name = task_.network,
+                                    .channels = channels_,
+                                    .occlusion = task_.loss.occlusion,
+                                    .next_frame = task_.next_frame,
+                                    .precision = task_.precision}};
   }
 
   absl::Status AwaitRoomOfRun() {
@@ -273,78 +241,27 @@ class FlowLearner final : public Learner {
     return run_->AwaitRoom();
   }
 
-  // `result`: of a call of the run. If it failed because another rank is lost, the learner is
-  // suspended, and the result says what it waits for.
-  template <typename Result>
-  Result SuspendIfLost(Result result) {
-    const RankGroup* const group = ranks_ != nullptr ? ranks_->group() : nullptr;
-    if (result.ok() || group == nullptr || group->lost().ok()) return result;
-    run_->Suspend();
-    recovery_->RestoreGood();  // At once: Predict() answers meanwhile.
-    plan_->Forget();
-    MILLRACE_RETURN_IF_ERROR(ranks_->Replace(/*served=*/newest_prediction_ >= first_of_group_));
-    return interruption();
-  }
-
-  // Fails with interruption() while a rank is missing.
-  absl::Status ResumeIfComplete() {
-    if (interruption().ok()) return absl::OkStatus();
-    MILLRACE_ASSIGN_OR_RETURN(RankGroup* const group, ranks_->Next());
-    if (group == nullptr) return interruption();
-    first_of_group_ = run_->next_sample();
-    return SuspendIfLost(ResumeWith(*group));
-  }
-
-  absl::Status ResumeWith(RankGroup& group) {
-    RankTask task = rank_task_;
-    task.phases = PhasesFrom(std::move(task.phases), run_->next_sample());
-    MILLRACE_RETURN_IF_ERROR(SendTask(group, task));
-    return run_->Resume(RanksOver(group.wires(), group.epoch()));
-  }
-
-  [[nodiscard]] RankTask TaskFor(const Cuts& cuts, const Phases& phases) const {
-    return {.flow = FlowRankNetwork{.name = task_.network,
-                                    .channels = channels_,
-                                    .occlusion = task_.loss.occlusion,
-                                    .next_frame = task_.next_frame,
-                                    .precision = task_.precision},
-            .phases = phases,
-            .rank_of_stage = options_.rank_of_stage,
-            .cuts = cuts,
-            .optimizer = options_.optimizer,
-            .stage_rates = options_.stage_rates,
-            .seed = options_.seed,
-            .threads_per_stage = options_.threads_per_stage,
-            .copy_every = options_.copy_every};
-  }
-
-  [[nodiscard]] RankWires RanksOver(Wires& wires, std::int64_t epoch) const {
-    return {.wires = wires, .rank_of_stage = options_.rank_of_stage, .own_rank = 0, .epoch = epoch};
-  }
-
   void Publish(ModelPrediction made) {
-    newest_prediction_ = made.sample;
+    ranks_.OnPredicted(made.sample);
     on_prediction_(std::move(made));
   }
 
   [[nodiscard]] StagedNetwork::Options NetworkOptions(Cuts cuts, const Plan& plan) {
-    return {
-        .chain = *chain_,
-        .cuts = std::move(cuts),
-        .devices = devices_,
-        .plan = plan,
-        .first_sample = resumption().first_sample,
-        .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
-        .loss = std::make_unique<FlowPredictionLoss>(
-            task_, [this](ModelPrediction made) { Publish(std::move(made)); }, *decisions_,
-            *recovery_, [this] { return run_->network().updates().back(); }),
-        .local_loss = std::make_unique<FlowLevelLoss>(task_, *decisions_, *recovery_),
-        .optimizer = options_.optimizer,
-        .stage_rates = options_.stage_rates,
-        .seed = options_.seed,
-        .captures = options_.captures,
-        .ranks = HasOtherRanks() ? std::optional(RanksOver(absent_, /*epoch=*/0)) : std::nullopt,
-        .on_update = [this](const Step& u) { recovery_->OnUpdate(u); }};
+    return {.chain = *chain_,
+            .cuts = std::move(cuts),
+            .devices = devices_,
+            .plan = plan,
+            .first_sample = resumption().first_sample,
+            .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
+            .loss = std::make_unique<FlowPredictionLoss>(
+                task_, [this](ModelPrediction made) { Publish(std::move(made)); }, *decisions_,
+                *recovery_, [this] { return run_->network().updates().back(); }),
+            .local_loss = std::make_unique<FlowLevelLoss>(task_, *decisions_, *recovery_),
+            .optimizer = options_.optimizer,
+            .stage_rates = options_.stage_rates,
+            .seed = options_.seed,
+            .captures = options_.captures,
+            .on_update = [this](const Step& u) { recovery_->OnUpdate(u); }};
   }
 
   // A GPU's operations end unobserved, so they are not timed.
@@ -379,10 +296,8 @@ class FlowLearner final : public Learner {
     for (std::size_t i = 0; i < description.stages.size(); ++i) {
       const at::Device device = DeviceOfStage(devices_, static_cast<int>(i) + 1);
       if (!device.is_cpu()) description.stages[i].device = device.str();
-      if (!options_.rank_of_stage.empty()) {
-        description.stages[i].rank = options_.rank_of_stage[i];
-      }
     }
+    ranks_.Describe(description);
   }
 
   // Constant after Make(), except their contents.
@@ -399,16 +314,12 @@ class FlowLearner final : public Learner {
   std::unique_ptr<LearningDecisions> decisions_;
   std::unique_ptr<LearnerPlan> plan_;
   std::unique_ptr<FlowInference> inference_;
-  AbsentWires absent_;
-  RankTask rank_task_;                    // For the other ranks, from the stream's start.
-  std::unique_ptr<GatheredRanks> ranks_;  // Null: this process runs all stages.
+  LearnerRanks ranks_{options_, hooks_};
 
   // For the admitting thread.
   std::vector<std::string> not_captured_;  // As last reported, by stage.
-  std::int64_t first_of_group_ = 0;        // The first sample of the group of ranks.
 
   // Self-synchronized.
-  std::atomic<std::int64_t> newest_prediction_ = -1;
   std::atomic<bool> frozen_ = false;
   std::atomic<double> learning_rate_ = options_.optimizer.learning_rate;
 

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "pipeline/device/stage_devices.h"
 #include "pipeline/models/named_flow_network.h"
+#include "pipeline/recovery/learner_ranks.h"
 #include "pipeline/stages/planned_chain.h"
 
 namespace millrace::pipeline {
@@ -22,23 +23,6 @@ absl::Status CheckDevices(const LearnerOptions& options) {
   if (options.schedule != "auto") return CheckDeviceCount(named, options.stages);
   return absl::InvalidArgumentError(
       absl::StrCat("schedule auto decides about stages by itself: name one device, not ", named));
-}
-
-// What several ranks cannot do yet.
-absl::Status CheckRankOptions(const LearnerOptions& options, const std::string& network) {
-  if (options.rank_of_stage.empty()) return absl::OkStatus();
-  const auto refused = [](const std::string& why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a network over several hosts cannot have ", why));
-  };
-  if (options.schedule == "auto" || options.schedule == "local") {
-    return refused(absl::StrCat("the schedule ", options.schedule,
-                                ": name another one, such as one_f_one_b_star"));
-  }
-  if (IsNetworkFile(network)) return refused("a network of your own: name one of ours");
-  const bool on_cpus =
-      std::ranges::all_of(options.devices, [](const std::string& name) { return name == "cpu"; });
-  return on_cpus ? absl::OkStatus() : refused("stages on GPUs: leave out the devices");
 }
 
 absl::Status CheckLearning(const LearnerOptions& options, const LearningOptions& learning) {
@@ -116,7 +100,7 @@ absl::Status CheckFlowOptions(const LearnerOptions& options, const FlowTaskOptio
     return absl::InvalidArgumentError("a stage needs at least one thread");
   }
   MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
-  MILLRACE_RETURN_IF_ERROR(CheckRankOptions(options, task.network));
+  MILLRACE_RETURN_IF_ERROR(CheckRankOptions(options));
   MILLRACE_RETURN_IF_ERROR(CheckRate(options));
   if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
     return absl::InvalidArgumentError(

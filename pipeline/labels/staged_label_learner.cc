@@ -35,6 +35,7 @@ absl::Status CheckOptions(const LearnerOptions& options, const LabelTaskOptions&
   if (task.divergence) MILLRACE_RETURN_IF_ERROR(CheckSafety(options, *task.divergence));
   MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
   MILLRACE_RETURN_IF_ERROR(CheckRate(options));
+  MILLRACE_RETURN_IF_ERROR(CheckRankOptions(options));
   if (task.window < 1 || task.window > kMaxWindow) {
     return absl::InvalidArgumentError(
         absl::StrCat("a window of ", task.window, " samples; it must be 1 to ", kMaxWindow));
@@ -174,6 +175,7 @@ absl::Status StagedLabelLearner::MakePlan(PlannedChain planned) {
                           .outputs = task_.outputs,
                           .classes = task_.classes,
                           .window = task_.window};
+    ranks_.Describe(description);
   };
   const auto before_switch = [this](const Plan& next) {
     labels_->Remember(StepsInFlight({{.plan = next}}));
@@ -193,18 +195,27 @@ absl::Status StagedLabelLearner::MakePlan(PlannedChain planned) {
 
 absl::Status StagedLabelLearner::StartRun(Cuts cuts, Phases phases, OnPrediction on_prediction) {
   const Plan first = phases.front().plan;
-  NetworkRun::Options options{
+  NetworkRun::Options run{
       .network = NetworkOptions(std::move(cuts), first, std::move(on_prediction)),
       .phases = std::move(phases),
       .threads_per_stage = options_.threads_per_stage,
       .observers = plan_->Observers(),
       .clock = options_.clock};
   if (recovery_ != nullptr) {
-    options.prepare = [this](StagedNetwork& network) { recovery_->Begin(network); };
-    options.on_switch = [this] { recovery_->OnSwitch(); };
-    options.on_optimizer = [this] { recovery_->OnOptimizer(); };
+    run.prepare = [this](StagedNetwork& network) { recovery_->Begin(network); };
+    run.on_switch = [this] { recovery_->OnSwitch(); };
+    run.on_optimizer = [this] { recovery_->OnOptimizer(); };
   }
-  MILLRACE_ASSIGN_OR_RETURN(run_, NetworkRun::Start(std::move(options)));
+  LabelRankNetwork network{.name = task_.network,
+                           .layers = task_.layers,
+                           .width = task_.width,
+                           .outputs = task_.outputs,
+                           .sample_shape = sample_shape_};
+  MILLRACE_ASSIGN_OR_RETURN(run_, ranks_.Start({.run = std::move(run),
+                                                .recovery = recovery_.get(),
+                                                .plan = plan_.get(),
+                                                .network = {.labels = std::move(network)},
+                                                .file = task_.model}));
   return absl::OkStatus();
 }
 
@@ -245,6 +256,7 @@ Recovery::Options StagedLabelLearner::RecoveryOptions(const DivergenceOptions& d
 // Adds the size of the pictures, and whether the learner holds back its updates.
 OnPrediction StagedLabelLearner::Publisher(OnPrediction on_prediction) {
   return [this, publish = std::move(on_prediction)](ModelPrediction prediction) {
+    ranks_.OnPredicted(prediction.sample);
     prediction.width = options_.width;
     prediction.height = options_.height;
     if (prediction.skipped == SkipReason::kNone && IsHeld()) prediction.skipped = SkipReason::kHeld;
@@ -283,16 +295,25 @@ absl::StatusOr<std::int64_t> StagedLabelLearner::AdmitSample(std::span<const flo
                                                              std::optional<SampleLabel> label) {
   MILLRACE_RETURN_IF_ERROR(CheckValues(values));
   if (label) MILLRACE_RETURN_IF_ERROR(CheckLabel(*label, task_.task, task_.outputs));
-  MILLRACE_RETURN_IF_ERROR(failure_);
+  MILLRACE_RETURN_IF_ERROR(interruption());
+  SampleWindow next = window_;
+  const at::Tensor batch = next.Add(BatchOf(values, sample_shape_)[0]);
   labels_->Admit(run_->next_sample(), std::move(label), plan_->learn_from_every());
-  at::Tensor batch = window_.Add(BatchOf(values, sample_shape_)[0]);
-  absl::StatusOr<std::int64_t> number = run_->Admit([&] { return batch; });
-  failure_ = number.status();
+  absl::StatusOr<std::int64_t> number = ranks_.SuspendIfLost(run_->Admit([&] { return batch; }));
+  if (number.ok()) {
+    window_ = std::move(next);
+  } else {
+    labels_->Withdraw();  // The next sample gets its number.
+  }
   return number;
 }
 
 absl::Status StagedLabelLearner::AwaitRoom() {
-  MILLRACE_RETURN_IF_ERROR(failure_);
+  MILLRACE_RETURN_IF_ERROR(ranks_.ResumeIfComplete());
+  return ranks_.SuspendIfLost(AwaitRoomOfRun());
+}
+
+absl::Status StagedLabelLearner::AwaitRoomOfRun() {
   MILLRACE_RETURN_IF_ERROR(plan_->Follow(*run_));
   if (recovery_ != nullptr && recovery_->RollBackIsDue()) {
     // The weights have diverged: finishes all steps and restores good weights before the next
@@ -357,12 +378,6 @@ void StagedLabelLearner::ScaleLearningRate(double factor) {
 absl::StatusOr<std::int64_t> StagedLabelLearner::AskForCheckpoint() {
   MILLRACE_CHECK(recovery_ != nullptr);
   return recovery_->AskForCheckpoint();
-}
-
-absl::Status StagedLabelLearner::Drain() {
-  absl::Status drained = run_->Drain();
-  if (recovery_ != nullptr) drained.Update(recovery_->Finish(drained.ok()));
-  return drained;
 }
 
 const LabelModel& StagedLabelLearner::Model() {

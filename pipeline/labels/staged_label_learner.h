@@ -28,6 +28,7 @@
 #include "pipeline/plan/cuts.h"
 #include "pipeline/plan/plan.h"
 #include "pipeline/planner/layer_profile.h"
+#include "pipeline/recovery/learner_ranks.h"
 #include "pipeline/recovery/recovery.h"
 #include "pipeline/recovery/snapshot_collector.h"
 #include "pipeline/stages/learner_plan.h"
@@ -57,7 +58,9 @@ class StagedLabelLearner final : public Learner {
   /// and labels give the same bits if each label arrives at the same step and no period is given.
   /// Without cuts, the layers are divided equally. Fails with INVALID_ARGUMENT or NOT_FOUND. Fails
   /// with FAILED_PRECONDITION if the checkpoints belong to another network or task or are in use.
-  /// The message says what to do. Fails with CANCELLED once `hooks.stop` is requested.
+  /// The message says what to do. Fails with CANCELLED once `hooks.stop` is requested. With stages
+  /// on other ranks, fails also as LearnerRanks::Start(). REQUIRES then:
+  /// LabelTaskOptions::divergence, and no LabelCopies.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<StagedLabelLearner>> Make(
       const LearnerOptions& options, const LabelTaskOptions& task, OnPrediction on_prediction,
       const LearnerHooks& hooks = {}, LabelCopies copies = {});
@@ -87,7 +90,7 @@ class StagedLabelLearner final : public Learner {
   void Freeze(bool frozen) override;
   absl::Status SetLearningRate(double rate) override;
   absl::Status SetOptimizer(const OptimizerOptions& optimizer) override {
-    return run_->SetOptimizer(optimizer);
+    return ranks_.SetOptimizer(optimizer);
   }
   [[nodiscard]] double learning_rate() const override {
     return rate_factor_ * options_.optimizer.learning_rate;
@@ -98,7 +101,7 @@ class StagedLabelLearner final : public Learner {
 
   /// REQUIRES: LabelTaskOptions::divergence.
   absl::StatusOr<std::int64_t> AskForCheckpoint() override;
-  absl::Status Drain() override;
+  absl::Status Drain() override { return ranks_.Drain(); }
 
   /// The current network. REQUIRES: drained.
   [[nodiscard]] const LabelModel& Model();
@@ -114,6 +117,8 @@ class StagedLabelLearner final : public Learner {
   /// Thread-safe.
   [[nodiscard]] LabelFigures figures() const { return labels_->figures(); }
   [[nodiscard]] LearningFigures learning() const override;
+  [[nodiscard]] absl::Status interruption() const override { return ranks_.missing(); }
+  [[nodiscard]] std::optional<RankFigures> ranks() const override { return ranks_.figures(); }
   [[nodiscard]] const Resumption& resumption() const override;
   [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
     return run_->history().Since(since);
@@ -144,6 +149,7 @@ class StagedLabelLearner final : public Learner {
   [[nodiscard]] absl::Status StartRun(Cuts cuts, Phases phases, OnPrediction on_prediction);
   [[nodiscard]] StagedNetwork::Options NetworkOptions(Cuts cuts, const Plan& plan,
                                                       OnPrediction on_prediction);
+  absl::Status AwaitRoomOfRun();
   [[nodiscard]] Recovery::Options RecoveryOptions(const DivergenceOptions& divergence) const;
   [[nodiscard]] OnPrediction Publisher(OnPrediction on_prediction);
   [[nodiscard]] OnLabelScore ScoreTaker();
@@ -164,6 +170,7 @@ class StagedLabelLearner final : public Learner {
   std::unique_ptr<LateLabels> labels_;
   std::unique_ptr<Recovery> recovery_;         // Null: diverged weights are not restored.
   std::unique_ptr<SnapshotCollector> copies_;  // Null: copies are off.
+  LearnerRanks ranks_{options_, hooks_};
 
   // Self-synchronized.
   std::atomic<bool> frozen_ = false;
@@ -171,7 +178,6 @@ class StagedLabelLearner final : public Learner {
 
   // For the admitting thread.
   SampleWindow window_;
-  absl::Status failure_;
 
   // For the stage that completes a copy: no later copy is complete before that stage continues. If
   // copies are off, newest_ guards its values.

@@ -14,7 +14,7 @@ namespace millrace::pipeline {
 struct LearnerHooks {
   /// Cancels the making of the learner, between two layers that are built or measured.
   std::stop_token stop = {};
-  /// Joins the other ranks, which run FollowFlow() (flow_follower.h), if the stages have several.
+  /// Joins the other ranks, which run FollowFlow() or FollowLabels(), if the stages have several.
   /// Called on a thread of its own, at the start and after each loss of a rank. Outlives the
   /// learner. Empty: stages on other ranks are refused.
   JoinRanks join_ranks = {};

@@ -60,16 +60,20 @@ absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options
                               absl::StrJoin(needed, ", "), "] of Float, is needed"));
 }
 
+// Adds our layer before those of the file.
+LayerChain OfPictures(LayerChain chain, PicturePairs pairs) {
+  chain.layers.insert(chain.layers.begin(), std::make_unique<FunctionLayer>(
+                                                "pictures", [pairs](const LayerValues& inputs) {
+                                                  return Stack(inputs.main, pairs);
+                                                }));
+  return chain;
+}
+
 absl::StatusOr<NetworkWithState> OpenFile(const NamedFlowNetworkOptions& options, int width,
                                           int height) {
   MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(options.name));
   NetworkWithState opened{.chain = {}, .state = file.state()};
-  opened.chain = std::move(file.chain);
-  auto& layers = opened.chain.layers;
-  layers.insert(layers.begin(), std::make_unique<FunctionLayer>(
-                                    "pictures", [pairs = options.pairs](const LayerValues& inputs) {
-                                      return Stack(inputs.main, pairs);
-                                    }));
+  opened.chain = OfPictures(std::move(file.chain), options.pairs);
   MILLRACE_RETURN_IF_ERROR(Try(opened.chain, options, width, height));
   return opened;
 }
@@ -82,6 +86,13 @@ absl::StatusOr<NetworkWithState> OpenFlowNetwork(const NamedFlowNetworkOptions& 
   NetworkWithState opened{.chain = MakeNamedFlowNetwork(options), .state = {}};
   opened.state = ParametersOf(opened.chain);
   return opened;
+}
+
+absl::StatusOr<LayerChain> DecodeFlowNetwork(std::string bytes,
+                                             const NamedFlowNetworkOptions& options) {
+  MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file,
+                            DecodeTorchScriptChain(std::move(bytes), options.name));
+  return OfPictures(std::move(file.chain), options.pairs);
 }
 
 }  // namespace millrace::pipeline

@@ -25,4 +25,9 @@ namespace millrace::pipeline {
 [[nodiscard]] absl::StatusOr<NetworkWithState> OpenFlowNetwork(
     const NamedFlowNetworkOptions& options, int width, int height);
 
+/// The network of such a file from its `bytes`, without trying it. `options.name` is the file's
+/// name in messages. Fails as DecodeTorchScriptChain().
+[[nodiscard]] absl::StatusOr<LayerChain> DecodeFlowNetwork(std::string bytes,
+                                                           const NamedFlowNetworkOptions& options);
+
 }  // namespace millrace::pipeline

@@ -68,12 +68,9 @@ class Replaying {
     }
     const int size = task_.rank_of_stage.front() + 1;
     if (size == 1) return absl::OkStatus();
-    MILLRACE_ASSIGN_OR_RETURN(std::string network, ReadTorchScript(options_.model));
+    MILLRACE_ASSIGN_OR_RETURN(task_.network_file, ReadTorchScript(options_.model));
     MILLRACE_ASSIGN_OR_RETURN(group_, options_.join_ranks({.size = size}));
-    return SendReplay(*group_,
-                      {.learning = task_,
-                       .network = std::move(network),
-                       .targets = task_.local_loss.empty() ? at::Tensor() : samples_.targets});
+    return SendReplay(*group_, task_, samples_.targets);
   }
 
   absl::StatusOr<ReplaySummary> Run(const Phases& phases) {

@@ -18,6 +18,7 @@
 #include "pipeline/nn/weights_file.h"
 #include "pipeline/planner/partition.h"
 #include "pipeline/recovery/checkpoints.h"
+#include "pipeline/recovery/learner_ranks.h"
 #include "pipeline/recovery/recovery.h"
 #include "pipeline/schedules/schedules.h"
 #include "pipeline/stages/planned_chain.h"
@@ -121,6 +122,7 @@ std::vector<LearnerProblem> TryLabelLearner(const LearnerOptions& options,
   LearnerOptions bare = WithoutWeights(options);
   bare.request.period = 0;
   bare.checkpoints = {};
+  bare.rank_of_stage = {};
   LayerChain chain;
   const auto open = [&]() -> absl::Status {
     MILLRACE_ASSIGN_OR_RETURN(NetworkWithState opened, OpenLabelNetwork(bare, task));
@@ -134,6 +136,8 @@ std::vector<LearnerProblem> TryLabelLearner(const LearnerOptions& options,
   Holds(
       LearnerPart::kWeights, [&] { return TryWeights(options.weights, chain); }, problems);
   const std::size_t before = problems.size();
+  Holds(
+      LearnerPart::kSchedule, [&] { return CheckRankOptions(options); }, problems);
   if (options.schedule == "auto") {  // The planner chooses stages and cuts.
     bare.schedule = "sequential";
     bare.stages = 1;

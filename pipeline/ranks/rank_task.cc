@@ -79,8 +79,18 @@ void Members(Is<FlowRankNetwork> auto& network, const auto& visit) {
   visit("precision", network.precision);
 }
 
+void Members(Is<LabelRankNetwork> auto& network, const auto& visit) {
+  visit("name", network.name);
+  visit("layers", network.layers);
+  visit("width", network.width);
+  visit("outputs", network.outputs);
+  visit("sample_shape", network.sample_shape);
+}
+
+// Without the network's file, which is sent as it is.
 void Members(Is<RankTask> auto& task, const auto& visit) {
   visit("flow", task.flow);
+  visit("labels", task.labels);
   visit("phases", task.phases);
   visit("rank_of_stage", task.rank_of_stage);
   visit("cuts", task.cuts);
@@ -131,12 +141,13 @@ int MaxOf() {
 [[maybe_unused]] void CountMembers(const RankTask& task) {
   [[maybe_unused]] const auto& [o1, o2, o3, o4, o5, o6, o7, o8, o9, o10, o11, o12, o13] =
       task.optimizer;
-  [[maybe_unused]] const auto& [t1, t2, t3, t4, t5, t6, t7, t8, t9, t10] = task;
+  [[maybe_unused]] const auto& [t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12] = task;
   // The rank is of a part (plan_part.h).
   [[maybe_unused]] const auto& [r1, r2, r3, r4, r5, rank] = StageRules();
   [[maybe_unused]] const auto& [p1, p2, p3, p4, p5, p6, p7] = Operation();
   [[maybe_unused]] const auto& [c1, c2, c3, c4] = Channel();
   [[maybe_unused]] const auto& [n1, n2, n3, n4, n5] = FlowRankNetwork();
+  [[maybe_unused]] const auto& [l1, l2, l3, l4, l5] = LabelRankNetwork();
 }
 
 // Throws if the JSON has another form.
@@ -197,14 +208,18 @@ absl::Status SendTask(RankGroup& group, const RankTask& task) {
   const std::string text = TextOf(task);
   for (int rank = 1; rank < group.size(); ++rank) {
     MILLRACE_RETURN_IF_ERROR(SendBytes(group.wires(), rank, kTaskTag, text));
+    MILLRACE_RETURN_IF_ERROR(SendBytes(group.wires(), rank, kTaskTag, task.network_file));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<RankTask> ReceiveTask(Wires& wires) {
   constexpr std::size_t kMaxBytes = 64 << 20;
+  constexpr std::size_t kMaxFileBytes = std::size_t{16} << 30;
   MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReceiveBytes(wires, 0, kTaskTag, kMaxBytes));
-  return TaskOf(text);
+  MILLRACE_ASSIGN_OR_RETURN(RankTask task, TaskOf(text));
+  MILLRACE_ASSIGN_OR_RETURN(task.network_file, ReceiveBytes(wires, 0, kTaskTag, kMaxFileBytes));
+  return task;
 }
 
 absl::StatusOr<Phases> PhasesOfRank(const RankTask& task, int rank) {

@@ -31,9 +31,22 @@ struct FlowRankNetwork {
   Precision precision = Precision::kFloat32;
 };
 
+/// A network of labels. See LabelTaskOptions.
+struct LabelRankNetwork {
+  std::string name = {};
+  int layers = 1;
+  int width = 1;
+  int outputs = 1;
+  /// As SampleShape().
+  std::vector<std::int64_t> sample_shape = {};
+};
+
 struct RankTask {
-  /// nullopt: the network's file follows (replay_ranks.h).
+  /// The network; at most one of both. Without them, a replay's (replay_ranks.h).
   std::optional<FlowRankNetwork> flow = {};
+  std::optional<LabelRankNetwork> labels = {};
+  /// The bytes of the file of a user's own network. Empty: a built-in one.
+  std::string network_file = {};
   /// Of the whole network, not of a part.
   Phases phases = {};
   /// By stage (CheckRanks()).
@@ -50,14 +63,15 @@ struct RankTask {
   std::string local_loss = {};
 };
 
-/// As text: JSON.
+/// As text, without the network's file: JSON.
 [[nodiscard]] std::string TextOf(const RankTask& task);
 
 /// The task of TextOf(). Fails with DATA_LOSS if the text is damaged, or if its plans cannot run
 /// (CheckPlan(), CheckRanks()).
 [[nodiscard]] absl::StatusOr<RankTask> TaskOf(std::string_view text);
 
-/// On the leader: sends `task` to all other ranks. Fails as WireTransfer::Wait().
+/// On the leader: sends `task` to all other ranks, with the network's file. Fails as
+/// WireTransfer::Wait().
 [[nodiscard]] absl::Status SendTask(RankGroup& group, const RankTask& task);
 /// On the others: receives it. Fails as WireTransfer::Wait() and TaskOf().
 [[nodiscard]] absl::StatusOr<RankTask> ReceiveTask(Wires& wires);

@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/flow/flow_follower.h"
+#include "pipeline/labels/label_follower.h"
 #include "pipeline/offline/replay_ranks.h"
 #include "pipeline/ranks/rank_task.h"
 #include "pipeline/ranks/rendezvous.h"
@@ -48,8 +49,10 @@ constexpr std::chrono::seconds kUntilEnd{2};
 constexpr std::chrono::seconds kUntilGivenUp{60};
 
 absl::Status FollowTask(pipeline::RankGroup& group) {
-  MILLRACE_ASSIGN_OR_RETURN(const pipeline::RankTask task, pipeline::ReceiveTask(group.wires()));
-  return task.flow ? pipeline::FollowFlow(group, task) : pipeline::FollowReplay(group, task);
+  MILLRACE_ASSIGN_OR_RETURN(pipeline::RankTask task, pipeline::ReceiveTask(group.wires()));
+  if (task.flow) return pipeline::FollowFlow(group, std::move(task));
+  if (task.labels) return pipeline::FollowLabels(group, std::move(task));
+  return pipeline::FollowReplay(group, std::move(task));
 }
 
 // Until the end of the leader's stream. The others hear why it fails.

@@ -122,8 +122,7 @@ constexpr ConfigKey kScheduleKeys[] = {
      "The host of each stage, as a rank: 0 is this process, 1 the first one that joins (section "
      "ranks), and so on. They fall to 0 for the last stage. Left out: all stages are here. Not "
      "with "
-     "auto or local.",
-     ForTasks::kFlow},
+     "auto or local."},
     {"threads_per_stage", WholeType{1, 256},
      Member([](auto& t) -> auto& { return t.stream->learner.threads_per_stage; }),
      "Threads inside one operation of a stage."},

@@ -12,12 +12,23 @@ import tempfile
 import unittest
 
 import millrace
+import numpy as np
+
+import labelled_video
+from debian_pytorch import in_pytorch
 from millrace_testing import client, millrace_process
 from network_namespace import NetworkNamespace
 
 ADDRESS = "10.0.0.1"
 LEADER = f"{ADDRESS}:29500"
 VIDEO = millrace_process.ROOT / ".deps/video/vtest.avi"
+OWN_NETWORK = """
+import torch
+torch.manual_seed(1)
+network = torch.nn.Sequential(torch.nn.Conv2d(6, 8, 3, padding=1), torch.nn.LeakyReLU(0.1), torch.nn.Dropout(0.1),
+                              torch.nn.Conv2d(8, 2, 3, padding=1))
+torch.jit.script(network).save('{path}')"""
+LABELS = {"task": "classification", "outputs": 4, "input": [8, 8], "layers": 4, "width": 32, "window": 16}
 
 
 def setUpModule():
@@ -29,9 +40,9 @@ class RanksTest(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.secret = millrace_process.ranks_secret(self.folder)
 
-    def config(self, ranks: list[int], checkpoints: str, **source) -> dict:
-        schedule = {"kind": "one_f_one_b_star", "stages": 3, "cuts": [2, 5]}
-        sections = {}
+    def config(self, ranks: list[int], checkpoints: str, model: dict | None = None, **source) -> dict:
+        schedule = {"kind": "one_f_one_b_star", "stages": 3, "cuts": [1, 2] if model else [2, 5]}
+        sections = {"model": model} if model else {}
         if ranks:
             schedule["stages_on"] = ranks
             sections["ranks"] = {"listen": LEADER, "secret_file": str(self.secret)}
@@ -92,6 +103,47 @@ class RanksTest(unittest.TestCase):
                                       "the run has ended; waiting for a leader" in f.log.read_text())
             follower.terminate()
             self.assertEqual(0, follower.wait(millrace_process.PATIENCE_S), follower.log.read_text())
+
+    def test_a_network_of_ones_own_learns_what_it_learns_in_one_process(self):
+        in_pytorch(OWN_NETWORK.format(path=self.folder / "own.pt"))
+        model = {"network": str(self.folder / "own.pt"), "input": [64, 64]}
+        file = {"as_camera": False, "loop": False}
+        self.join()
+        for ranks, checkpoints in (([], "alone"), ([1, 1, 0], "ranks")):
+            ended = millrace_process.serve_to_end(self.config(ranks, checkpoints, model, **file), "--frames", "60")
+            self.assertEqual(0, ended.code, ended.output)
+        files = self.stage_files("ranks")
+        self.assertTrue(files)
+        self.assertEqual(self.stage_files("alone"), files)
+
+    def labelled(self, begin: int, end: int) -> list[millrace.Frame]:
+        samples = labelled_video.digits(4)
+        return [millrace.Frame(np.repeat(np.array(values, np.uint8).reshape(8, 8, 1) * 15, 3, axis=2),
+                               str(number), label=digit)
+                for number, (values, digit) in enumerate(samples[begin:end], begin)]
+
+    def test_labels_teach_what_they_teach_one_process_and_go_on_after_a_killed_host(self):
+        follower = self.join()
+        learned = []
+        for ranks, checkpoints in (([], "alone"), ([1, 1, 0], "ranks")):
+            config = self.config(ranks, checkpoints, LABELS, uri="push:")
+            with millrace_process.serve(config) as server, millrace.Client(server.grpc) as api:
+                outcomes = list(api.push("street", self.labelled(0, 300)))
+                self.assertEqual(300, api.stream("street").frames.predicted)
+                learned.append([outcome.prediction.outputs.tolist() for outcome in outcomes])
+        self.assertEqual(*learned)
+        self.assertEqual(self.stage_files("alone"), self.stage_files("ranks"))
+        with millrace_process.serve(self.config([1, 1, 0], "killed", LABELS, uri="push:")) as server, \
+                millrace.Client(server.grpc) as api:
+            list(api.push("street", self.labelled(0, 100)))
+            follower.kill()
+            millrace_process.wait_for("the loss", lambda: self.metric(server, "millrace_pipeline_ranks_joined") < 2)
+            lost, = api.push("street", self.labelled(100, 101))
+            self.assertIs(lost.dropped, millrace.DropReason.RANKS_LOST)
+            self.join()
+            for outcome in api.push("street", self.labelled(101, 200)):
+                self.assertIsNotNone(outcome.prediction, outcome)
+                self.assertTrue(outcome.label.added)
 
     def test_the_next_server_leads_the_same_hosts(self):
         self.join()

@@ -65,6 +65,16 @@ TEST(LateLabelsFromTest, SamplesCountFromWhereItGoesOn) {
   EXPECT_THAT(SamplesOf(labels, 27), ElementsAre(25, 26, 27));
 }
 
+TEST_F(LateLabelsTest, AWithdrawnSampleTakesItsLabelWithItAndTheNextHasItsNumber) {
+  labels_.Admit(0, Class(1));
+  labels_.Admit(1, Class(2));
+  labels_.Withdraw();
+  EXPECT_EQ(labels_.figures().in_time, 1);
+  EXPECT_EQ(labels_.Add(1, Class(3)).code(), absl::StatusCode::kNotFound);
+  labels_.Admit(1, {});
+  EXPECT_THAT(SamplesOf(labels_, 1), ElementsAre(0));
+}
+
 TEST_F(LateLabelsTest, ALabelIsFreshInTheFirstStepThatItCountsInAndInNoOther) {
   labels_.Admit(0, Class(7));
   for (std::int64_t i = 1; i < 6; ++i) labels_.Admit(i, {});

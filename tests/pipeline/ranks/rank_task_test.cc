@@ -14,26 +14,30 @@ class TasksOfSchedules : public ::testing::TestWithParam<ScheduleCase> {};
 
 TEST_P(TasksOfSchedules, ComeBackAsTheyWere) {
   const int stages = GetParam().request.shape.stages;
-  RankTask task{.flow = FlowRankNetwork{.name = "refine", .channels = 3, .next_frame = true},
-                .phases = {},
-                .rank_of_stage = std::vector<int>(stages, 0),
-                .cuts = Cuts(stages - 1, 2),
-                .optimizer = {.kind = OptimizerOptions::Kind::kSgd,
-                              .learning_rate = 0.1 + 0.2,
-                              .momentum = 0.3,
-                              .nesterov = true,
-                              .weight_decay = 1e-300,
-                              .beta1 = 0.7,
-                              .beta2 = 0.8,
-                              .eps = 3e-9,
-                              .clip_norm = 4,
-                              .pipemare_steps = 12,
-                              .measures_cosine = true},
-                .stage_rates = std::vector<double>(stages, 0.1),
-                .seed = UINT64_MAX,
-                .threads_per_stage = 3,
-                .copy_every = 11,
-                .local_loss = "l1"};
+  RankTask task{
+      .flow = FlowRankNetwork{.name = "refine", .channels = 3, .next_frame = true},
+      .labels =
+          LabelRankNetwork{
+              .name = "mlp", .layers = 5, .width = 6, .outputs = 7, .sample_shape = {1, 8, 9}},
+      .phases = {},
+      .rank_of_stage = std::vector<int>(stages, 0),
+      .cuts = Cuts(stages - 1, 2),
+      .optimizer = {.kind = OptimizerOptions::Kind::kSgd,
+                    .learning_rate = 0.1 + 0.2,
+                    .momentum = 0.3,
+                    .nesterov = true,
+                    .weight_decay = 1e-300,
+                    .beta1 = 0.7,
+                    .beta2 = 0.8,
+                    .eps = 3e-9,
+                    .clip_norm = 4,
+                    .pipemare_steps = 12,
+                    .measures_cosine = true},
+      .stage_rates = std::vector<double>(stages, 0.1),
+      .seed = UINT64_MAX,
+      .threads_per_stage = 3,
+      .copy_every = 11,
+      .local_loss = "l1"};
   task.rank_of_stage.front() = stages > 1 ? 1 : 0;
   auto phases = MakePhases(GetParam().schedule, GetParam().request);
   ASSERT_TRUE(phases.ok()) << phases.status();
@@ -57,6 +61,12 @@ TEST_P(TasksOfSchedules, ComeBackAsTheyWere) {
   EXPECT_EQ(back->flow->channels, 3);
   EXPECT_TRUE(back->flow->next_frame);
   EXPECT_FALSE(back->flow->occlusion);
+  ASSERT_TRUE(back->labels.has_value());
+  EXPECT_EQ(back->labels->name, "mlp");
+  EXPECT_EQ(back->labels->layers, 5);
+  EXPECT_EQ(back->labels->width, 6);
+  EXPECT_EQ(back->labels->outputs, 7);
+  EXPECT_EQ(back->labels->sample_shape, task.labels->sample_shape);
   EXPECT_EQ(back->local_loss, "l1");
 }
 

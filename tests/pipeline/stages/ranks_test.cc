@@ -152,6 +152,7 @@ class Rank {
     if (change.optimizer) task_.optimizer = *change.optimizer;
     for (int rank = 1; rank <= task_.rank_of_stage.front(); ++rank) {
       MILLRACE_RETURN_IF_ERROR(SendBytes(ranks_->wires, rank, kTaskTag, TextOf(task_)));
+      MILLRACE_RETURN_IF_ERROR(SendBytes(ranks_->wires, rank, kTaskTag, /*the network's file*/ ""));
     }
     MILLRACE_ASSIGN_OR_RETURN(Phases own, PhasesOfRank(task_, /*rank=*/0));
     return std::move(own.front().plan);

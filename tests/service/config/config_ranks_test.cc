@@ -30,6 +30,15 @@ TEST(ConfigRanksTest, StagesHaveHosts) {
   EXPECT_THAT(config->streams[0].learner.rank_of_stage, ElementsAre(1, 1, 0));
 }
 
+TEST(ConfigRanksTest, TasksWithLabelsAndOwnNetworksHaveThemToo) {
+  for (const char* model : {"{network: mine.pt}", "{task: classification, outputs: 3}",
+                            "{task: regression, outputs: 1, network: mine.pt}"}) {
+    const auto config = Parse(kRanks, "{kind: partime, stages: 2, stages_on: [1, 0]}", model);
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_THAT(config->streams[0].learner.rank_of_stage, ElementsAre(1, 0));
+  }
+}
+
 TEST(ConfigRanksTest, WithoutTheKeyAllStagesAreHere) {
   const auto config = Parse(kRanks, "{kind: partime, stages: 2}");
   ASSERT_TRUE(config.ok()) << config.status();
