@@ -111,7 +111,7 @@ class FlowLearner final : public Learner {
   [[nodiscard]] double learning_rate() const override { return learning_rate_; }
 
   absl::Status SetOptimizer(const OptimizerOptions& optimizer) override {
-    return ranks_.SetOptimizer(optimizer);
+    return run_->SetOptimizer(optimizer);
   }
 
   absl::Status SetPolicy(const UpdatePolicyOptions& policy) override {
@@ -136,7 +136,7 @@ class FlowLearner final : public Learner {
     return run_->network().update_cosines();
   }
 
-  [[nodiscard]] std::vector<StageTime> worked() const override { return run_->network().worked(); }
+  [[nodiscard]] std::vector<StageTime> worked() const override { return ranks_.worked(); }
 
   [[nodiscard]] LearningFigures learning() const override { return recovery_->figures(); }
   [[nodiscard]] std::vector<GpuMemory> gpu_memory() const override {

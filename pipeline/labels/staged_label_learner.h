@@ -90,7 +90,7 @@ class StagedLabelLearner final : public Learner {
   void Freeze(bool frozen) override;
   absl::Status SetLearningRate(double rate) override;
   absl::Status SetOptimizer(const OptimizerOptions& optimizer) override {
-    return ranks_.SetOptimizer(optimizer);
+    return run_->SetOptimizer(optimizer);
   }
   [[nodiscard]] double learning_rate() const override {
     return rate_factor_ * options_.optimizer.learning_rate;
@@ -113,7 +113,7 @@ class StagedLabelLearner final : public Learner {
   [[nodiscard]] std::vector<std::int64_t> updates() const override {
     return run_->network().updates();
   }
-  [[nodiscard]] std::vector<StageTime> worked() const override { return run_->network().worked(); }
+  [[nodiscard]] std::vector<StageTime> worked() const override { return ranks_.worked(); }
   /// Thread-safe.
   [[nodiscard]] LabelFigures figures() const { return labels_->figures(); }
   [[nodiscard]] LearningFigures learning() const override;

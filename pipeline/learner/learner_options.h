@@ -41,9 +41,9 @@ struct LearnerOptions {
   /// A factor on the learning rate for each stage. Empty: 1. REQUIRES: as many as stages, and not
   /// "auto".
   std::vector<double> stage_rates = {};
-  /// The rank of each stage (plan_part.h). Empty: this process runs all stages. REQUIRES: as many
-  /// as stages, with LearnerHooks::join_ranks. The schedule is not "auto" or "local", and all
-  /// devices are the CPU.
+  /// The rank of each stage (plan_part.h). Empty: this process runs all stages. With "auto", these
+  /// are the stages. REQUIRES: as many as stages, with LearnerHooks::join_ranks. The schedule is
+  /// not "local", and all devices are the CPU.
   std::vector<int> rank_of_stage = {};
   /// Copies the weights every n samples, for roll-backs. At least 1.
   int copy_every = 100;

@@ -51,13 +51,13 @@ std::string WhyMoved(const std::vector<StageCost>& planned,
 
 // The link that moved most, as text.
 std::string WhyLinksMoved(const std::vector<StageCost>& before, const std::vector<StageCost>& now) {
-  std::size_t most = 0;
+  std::size_t moved = 0;
   const auto change = [&](std::size_t i) { return std::abs(now[i].copy - before[i].copy); };
   for (std::size_t i = 1; i < now.size(); ++i) {
-    if (change(i) > change(most)) most = i;
+    if (change(i) > change(moved)) moved = i;
   }
-  return absl::StrCat("the link behind stage ", most + 1, " takes ", Digits(now[most].copy),
-                      " ms a sample instead of ", Digits(before[most].copy));
+  return absl::StrCat("the link behind stage ", moved + 1, " takes ", Digits(now[moved].copy),
+                      " ms a sample instead of ", Digits(before[moved].copy));
 }
 
 StageCost Times(StageCost cost, double factor) {

@@ -81,8 +81,8 @@ class Replanner {
   /// after the last plan at the earliest.
   void FollowRate(double frames_per_second) { next_rate_ = frames_per_second; }
 
-  /// In the place of Record(), if the stages are on several hosts: the forward of each stage takes
-  /// so many milliseconds a sample. Its backwards and updates are assumed to have moved as it has.
+  /// In the place of Record(), if the stages are on several hosts: the milliseconds that a sample's
+  /// forward takes in each stage. Backwards and updates are assumed to have moved as the forwards.
   void Report(const std::vector<double>& forward_ms);
 
   /// A byte to the next device takes so long from now on. Poll() plans again for it.

@@ -99,6 +99,7 @@ void Members(Is<RankTask> auto& task, const auto& visit) {
   visit("seed", task.seed);
   visit("threads_per_stage", task.threads_per_stage);
   visit("copy_every", task.copy_every);
+  visit("measures_links", task.measures_links);
   visit("local_loss", task.local_loss);
 }
 
@@ -141,7 +142,7 @@ int MaxOf() {
 [[maybe_unused]] void CountMembers(const RankTask& task) {
   [[maybe_unused]] const auto& [o1, o2, o3, o4, o5, o6, o7, o8, o9, o10, o11, o12, o13] =
       task.optimizer;
-  [[maybe_unused]] const auto& [t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12] = task;
+  [[maybe_unused]] const auto& [t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12, t13] = task;
   // The rank is of a part (plan_part.h).
   [[maybe_unused]] const auto& [r1, r2, r3, r4, r5, rank] = StageRules();
   [[maybe_unused]] const auto& [p1, p2, p3, p4, p5, p6, p7] = Operation();

@@ -59,6 +59,8 @@ struct RankTask {
   int threads_per_stage = 1;
   /// See RankWires.
   int copy_every = 0;
+  /// The ranks first measure the links between them (ProbeLink()).
+  bool measures_links = false;
   /// The loss of a stage with its own one, by its name. Empty: no stage has one.
   std::string local_loss = {};
 };
@@ -77,6 +79,8 @@ struct RankTask {
 [[nodiscard]] absl::StatusOr<RankTask> ReceiveTask(Wires& wires);
 /// The tag of SendTask(), and of messages that follow it, with SendBytes().
 inline constexpr int kTaskTag = 2;
+/// The tag of ProbeLink().
+inline constexpr int kProbeTag = 8;
 
 /// The plans of one rank. Fails as PartOf().
 [[nodiscard]] absl::StatusOr<Phases> PhasesOfRank(const RankTask& task, int rank);

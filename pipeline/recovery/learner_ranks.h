@@ -12,17 +12,25 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/mutex.h"
 #include "pipeline/learner/learner_description.h"
 #include "pipeline/learner/learner_hooks.h"
 #include "pipeline/learner/learner_options.h"
 #include "pipeline/learner/optimizer_options.h"
+#include "pipeline/plan/plan.h"
+#include "pipeline/plan/stage_time.h"
 #include "pipeline/ranks/rank_task.h"
 #include "pipeline/recovery/recovery.h"
 #include "pipeline/stages/learner_plan.h"
 #include "pipeline/stages/network_run.h"
+#include "pipeline/ranks/rank_work.h"
+#include "pipeline/stages/tensor_message.h"
 #include "pipeline/wires/absent_wires.h"
 #include "pipeline/wires/gathered_ranks.h"
 #include "pipeline/wires/rank_figures.h"
@@ -77,10 +85,6 @@ class LearnerRanks {
   /// state that has proven good. Fails as NetworkRun::Drain() and Recovery::Finish().
   [[nodiscard]] absl::Status Drain();
 
-  /// As NetworkRun::SetOptimizer(). Fails with FAILED_PRECONDITION if there are other ranks.
-  /// Thread-safe.
-  absl::Status SetOptimizer(const OptimizerOptions& optimizer);
-
   /// Notes that the network has predicted a sample. On the last stage's thread.
   void OnPredicted(std::int64_t sample) { newest_prediction_ = sample; }
 
@@ -88,10 +92,10 @@ class LearnerRanks {
   [[nodiscard]] absl::Status missing() const {
     return gathered_ != nullptr ? gathered_->missing() : absl::OkStatus();
   }
-  /// nullopt: there are no other ranks. Thread-safe.
-  [[nodiscard]] std::optional<RankFigures> figures() const {
-    return gathered_ != nullptr ? std::optional(gathered_->figures()) : std::nullopt;
-  }
+  /// With what the ranks have sent. nullopt: there are no other ranks. Thread-safe.
+  [[nodiscard]] std::optional<RankFigures> figures() const ABSL_LOCKS_EXCLUDED(work_mu_);
+  /// As Learner::worked(), of the stages of all ranks. Thread-safe.
+  [[nodiscard]] std::vector<StageTime> worked() const ABSL_LOCKS_EXCLUDED(work_mu_);
   /// Adds the rank of each stage. Thread-safe.
   void Describe(LearnerDescription& description) const;
 
@@ -99,9 +103,21 @@ class LearnerRanks {
   [[nodiscard]] bool HasOthers() const {
     return !options_.rank_of_stage.empty() && options_.rank_of_stage.front() > 0;
   }
-  [[nodiscard]] RankWires RanksOver(Wires& wires, std::int64_t epoch) const;
+  [[nodiscard]] RankWires RanksOver(Wires& wires, std::int64_t epoch,
+                                    std::shared_ptr<SentToRanks> sent) const;
+  [[nodiscard]] int size() const { return options_.rank_of_stage.front() + 1; }
   [[nodiscard]] absl::Status TakeOwnPart(Options& options);
   [[nodiscard]] absl::Status ResumeWith(RankGroup& group);
+  [[nodiscard]] absl::StatusOr<Plan> Tell(const NetworkChange& change);
+  void OnSwitch();
+  [[nodiscard]] RankTask FromNow(RankTask task) const;
+  void FollowCosts();
+  void FollowLinks();
+  // By rank, of the present group; empty if it has no news.
+  [[nodiscard]] std::vector<RankWork> WorkOfRanks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mu_);
+  [[nodiscard]] std::vector<StageTime> WorkOfOthers() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mu_);
+  [[nodiscard]] std::vector<LinkFigures> Links() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mu_);
+  void EndCounts() ABSL_LOCKS_EXCLUDED(work_mu_);
   [[nodiscard]] bool IsOneLost() const;
   [[nodiscard]] absl::Status Suspend();
 
@@ -115,10 +131,25 @@ class LearnerRanks {
   LearnerPlan* plan_ = nullptr;
   std::unique_ptr<GatheredRanks> gathered_;  // Null: this process runs all stages.
 
-  RankTask task_;                    // For the next group.
-  std::int64_t first_of_group_ = 0;  // The first sample of the group.
+  RankTask task_;                      // For the next group.
+  std::optional<RankTask> next_task_;  // While the ranks switch to it.
+  std::int64_t first_of_group_ = 0;    // The first sample of the group.
+
+  // When the stages' costs were last measured, for a plan that follows them.
+  struct Measured {
+    nanoseconds time{0};
+    std::int64_t next_sample = 0;
+    std::vector<StageTime> worked = {};
+  };
+  Measured measured_;
 
   std::atomic<std::int64_t> newest_prediction_ = -1;
+
+  // What the ranks have done: in groups that are over, and what this rank sends in the present one.
+  mutable Mutex work_mu_;
+  std::vector<StageTime> past_work_ ABSL_GUARDED_BY(work_mu_);
+  std::vector<LinkFigures> past_links_ ABSL_GUARDED_BY(work_mu_);
+  std::shared_ptr<SentToRanks> sent_ ABSL_GUARDED_BY(work_mu_);  // Null between two groups.
 };
 
 }  // namespace millrace::pipeline

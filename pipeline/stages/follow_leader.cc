@@ -13,8 +13,9 @@
 #include "base/foreign_error.h"
 #include "base/status.h"
 #include "pipeline/ranks/rank_task.h"
+#include "pipeline/ranks/rank_work.h"
 #include "pipeline/stages/admissions.h"
-#include "pipeline/stages/rank_work.h"
+#include "pipeline/wires/link_probe.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -34,22 +35,22 @@ absl::Status TakeTask(NetworkRun& run, const RankWires& ranks) {
 // Shows what this rank has done, now and then.
 class WorkShower {
  public:
-  explicit WorkShower(const ShowNews& show) : show_(show) {}
+  explicit WorkShower(const ShowWork& show) : show_(show) {}
 
   void ShowIfDue(const StagedNetwork& network) {
     constexpr std::chrono::milliseconds kBetween{250};
     const nanoseconds now = MonotonicClock().Now();
     if (!show_ || now - shown_at_ < kBetween) return;
     shown_at_ = now;
-    show_(TextOf(network.rank_work()));
+    show_(network.rank_work());
   }
 
  private:
-  const ShowNews& show_;
+  const ShowWork& show_;
   nanoseconds shown_at_{0};
 };
 
-absl::Status Follow(NetworkRun& run, const RankWires& ranks, const ShowNews& show) {
+absl::Status Follow(NetworkRun& run, const RankWires& ranks, const ShowWork& show) {
   AdmissionReceiver admissions(ranks);
   WorkShower shower(show);
   while (true) {
@@ -77,11 +78,25 @@ absl::Status Follow(NetworkRun& run, const RankWires& ranks, const ShowNews& sho
   }
 }
 
+// The leader and each rank answer the rank above, and then measure the link to the rank below. Only
+// one link is measured at a time.
+absl::StatusOr<nanoseconds> MeasureLinks(RankGroup& group) {
+  const int rank = group.rank();
+  if (rank + 1 < group.size()) {
+    MILLRACE_RETURN_IF_ERROR(AnswerProbe(group.wires(), rank + 1, kProbeTag));
+  }
+  return ProbeLink(group.wires(), rank - 1, kProbeTag);
+}
+
 }  // namespace
 
 absl::Status FollowTask(RankGroup& group, const RankTask& task, FollowedNetwork network) {
   at::set_num_threads(task.threads_per_stage);
   MILLRACE_ASSIGN_OR_RETURN(Phases phases, PhasesOfRank(task, group.rank()));
+  nanoseconds megabyte_down{0};
+  if (task.measures_links) {
+    MILLRACE_ASSIGN_OR_RETURN(megabyte_down, MeasureLinks(group));
+  }
   const RankWires ranks{.wires = group.wires(),
                         .rank_of_stage = task.rank_of_stage,
                         .own_rank = group.rank(),
@@ -102,10 +117,13 @@ absl::Status FollowTask(RankGroup& group, const RankTask& task, FollowedNetwork 
                             NetworkRun::Start({.network = std::move(options),
                                                .phases = std::move(phases),
                                                .threads_per_stage = task.threads_per_stage}));
-  return FollowLeader(*run, ranks, [&](std::string news) { group.Show(std::move(news)); });
+  return FollowLeader(*run, ranks, [&](RankWork work) {
+    work.megabyte_down = megabyte_down;
+    group.Show(TextOf(work));
+  });
 }
 
-absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks, const ShowNews& show) {
+absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks, const ShowWork& show) {
   absl::Status end = ExceptionToStatus([&] { return Follow(run, ranks, show); }, InternalCause);
   if (!end.ok()) run.network().AbortTransfers(end);
   return end;

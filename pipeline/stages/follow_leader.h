@@ -3,12 +3,12 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 
 #include <ATen/core/Tensor.h>
 
 #include "absl/status/status.h"
 #include "pipeline/nn/layer.h"
+#include "pipeline/ranks/rank_work.h"
 #include "pipeline/stages/loss.h"
 #include "pipeline/stages/network_run.h"
 #include "pipeline/stages/stage_port.h"
@@ -32,14 +32,14 @@ struct FollowedNetwork {
 [[nodiscard]] absl::Status FollowTask(RankGroup& group, const RankTask& task,
                                       FollowedNetwork network);
 
-/// As RankGroup::Show().
-using ShowNews = std::function<void(std::string news)>;
+/// Shows to the leader what this rank has done.
+using ShowWork = std::function<void(RankWork work)>;
 
 /// Admits each sample that the leader announces, with its factor on the learning rates. Pauses with
 /// the leader, takes its other plans and optimizers, and drains at the end of its stream. Shows
-/// what the run has done (rank_work.h) a few times a second, if `show` is not empty. Fails if the
+/// what the run has done a few times a second, if `show` is not empty. Fails if the
 /// run fails or the leader is lost. `run` has a part of the leader's plans, and `ranks`.
 [[nodiscard]] absl::Status FollowLeader(NetworkRun& run, const RankWires& ranks,
-                                        const ShowNews& show = {});
+                                        const ShowWork& show = {});
 
 }  // namespace millrace::pipeline

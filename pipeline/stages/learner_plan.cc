@@ -37,6 +37,7 @@ LearnerPlan::LearnerPlan(Options options)
   rate_plan_ = RatePlanOf(planned.frames_per_second, planned.found);
   learn_from_every_ = planned.found.effort.update_every;
   if (options.replan_share <= 0) return;
+  follows_hosts_ = planned.request.uses_all;
   replanner_ = std::make_unique<Replanner>(Replanner::Options{.request = std::move(planned.request),
                                                               .share = options.replan_share,
                                                               .clock = options.clock},
@@ -49,30 +50,37 @@ absl::Status LearnerPlan::Begin() {
 }
 
 std::vector<ObserveOperation> LearnerPlan::Observers() {
-  if (replanner_ == nullptr) return {};
+  if (replanner_ == nullptr || follows_hosts_) return {};
   return {[this](const PastOperation& operation, bool worked) {
     if (worked) replanner_->Record(operation.step, operation.end - operation.start);
   }};
 }
 
 absl::Status LearnerPlan::Follow(NetworkRun& run) {
-  std::optional<Replan> replan = replanner_ != nullptr ? replanner_->Poll() : std::nullopt;
-  if (!replan) return absl::OkStatus();
-  const PlannedPipeline& found = replan->pipeline;
+  // A switch fails if a host is lost meanwhile. It is made once the run has resumed.
+  if (!next_ && replanner_ != nullptr) next_ = replanner_->Poll();
+  if (!next_) return absl::OkStatus();
+  const PlannedPipeline& found = next_->pipeline;
   const int planned = found.effort.update_every;
-  learn_from_every_ = replan->switches ? planned : Less(planned, learn_from_every_);
-  if (replan->switches) {
+  learn_from_every_ = next_->switches ? planned : Less(planned, learn_from_every_);
+  if (next_->switches) {
     if (before_switch_) before_switch_(found.plan);
     MILLRACE_RETURN_IF_ERROR(run.Switch(found.plan, found.cuts));
     replanner_->Switched();
   }
+  Replan replan = *std::exchange(next_, std::nullopt);
+  return TakeOver(std::move(replan));
+}
+
+absl::Status LearnerPlan::TakeOver(Replan replan) {
+  const PlannedPipeline& found = replan.pipeline;
   const MutexLock lock(mu_);
-  pipeline_ = {.cuts = found.cuts, .plan = found.plan, .costs = std::move(replan->costs)};
+  pipeline_ = {.cuts = found.cuts, .plan = found.plan, .costs = std::move(replan.costs)};
   const RatePlan before = rate_plan_.value_or(RatePlan());
-  RatePlan next = RatePlanOf(replan->frames_per_second, found);
-  next.switched = before.switched + (replan->switches ? 1 : 0);
-  next.kept = before.kept + (replan->switches ? 0 : 1);
-  next.why = std::move(replan->why);
+  RatePlan next = RatePlanOf(replan.frames_per_second, found);
+  next.switched = before.switched + (replan.switches ? 1 : 0);
+  next.kept = before.kept + (replan.switches ? 0 : 1);
+  next.why = std::move(replan.why);
   rate_plan_ = std::move(next);
   return DescribeNow();
 }

@@ -25,8 +25,8 @@
 
 namespace millrace::pipeline {
 
-/// Follow(), FollowRate() and Forget() are for the thread that admits samples; the rest is
-/// thread-safe.
+/// Follow(), FollowRate(), FollowLinks(), ReportForwards() and Forget() are for the thread that
+/// admits samples; the rest is thread-safe.
 class LearnerPlan {
  public:
   struct Options {
@@ -51,12 +51,21 @@ class LearnerPlan {
   LearnerPlan(const LearnerPlan&) = delete;
   LearnerPlan& operator=(const LearnerPlan&) = delete;
 
-  /// What an engine must tell it: empty if it never plans again.
+  /// What an engine must tell it: empty if it never plans again, or follows_hosts().
   [[nodiscard]] std::vector<ObserveOperation> Observers();
 
   /// Switches `run` if the planner has found a better plan: drains the engine, and the next sample
   /// is the first one of the new plan. Fails as NetworkRun::Switch().
   [[nodiscard]] absl::Status Follow(NetworkRun& run) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Whether it plans again for the speeds of hosts and of the links between them, which the caller
+  /// reports.
+  [[nodiscard]] bool follows_hosts() const { return follows_hosts_; }
+  /// See Replanner::Report() and FollowLinks(). REQUIRES: follows_hosts().
+  void ReportForwards(const std::vector<double>& forward_ms) { replanner_->Report(forward_ms); }
+  void FollowLinks(std::vector<double> ms_per_byte) {
+    replanner_->FollowLinks(std::move(ms_per_byte));
+  }
+
   /// Forgets the times of earlier operations. REQUIRES: no operation runs.
   void Forget();
 
@@ -72,6 +81,7 @@ class LearnerPlan {
   explicit LearnerPlan(Options options);
 
   absl::Status Begin() ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] absl::Status TakeOver(Replan replan) ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status DescribeNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after construction.
@@ -80,6 +90,8 @@ class LearnerPlan {
   const std::function<void(const Plan&)> before_switch_;
 
   std::unique_ptr<Replanner> replanner_;  // Null: never plans again.
+  bool follows_hosts_ = false;
+  std::optional<Replan> next_;  // Found, and not yet running.
   std::atomic<int> learn_from_every_ = 1;
 
   mutable Mutex mu_;

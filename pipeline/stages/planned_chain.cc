@@ -31,11 +31,13 @@ absl::Status CheckRate(const LearnerOptions& options) {
 absl::StatusOr<PlannedChain> PlanForTheRate(const LayerChain& chain, const LearnerOptions& options,
                                             const NetworkProfile& profile,
                                             const std::stop_token& stop) {
+  const bool over_hosts = !options.rank_of_stage.empty();
   PlannerRequest request{
       .layers = profile.layers,
       .skips_of = [&chain](const Cuts& cuts) { return ShapeOf(chain, cuts).skips; },
       .interval = 1000 / options.frames_per_second,
-      .devices = options.stages,
+      .devices = over_hosts ? static_cast<int>(options.rank_of_stage.size()) : options.stages,
+      .uses_all = over_hosts,
       .spread = std::min(profile.spread.value_or(kUsualSpread), kMaxSpread),
       .stop = stop};
   MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline found, PlanFor(request));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +26,9 @@ struct RankWires {
 
   /// A follower sends a copy of each stage to the leader every n samples. 0: never.
   int copy_every = 0;
+
+  /// What this rank sends. Null: the network counts by itself.
+  std::shared_ptr<SentToRanks> sent = nullptr;
 
   /// Tags below are free for other messages.
   static constexpr int kFirstTag = 16;

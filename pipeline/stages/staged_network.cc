@@ -14,7 +14,10 @@ namespace millrace::pipeline {
 namespace {
 
 std::unique_ptr<MessageLanes> LanesFor(const std::optional<RankWires>& ranks) {
-  return ranks ? std::make_unique<MessageLanes>(ranks->rank_of_stage.front() + 1) : nullptr;
+  if (!ranks) return nullptr;
+  return std::make_unique<MessageLanes>(
+      ranks->sent != nullptr ? ranks->sent
+                             : std::make_shared<SentToRanks>(ranks->rank_of_stage.front() + 1));
 }
 
 void ThrowUnlessOk(const absl::Status& status) {
@@ -239,11 +242,7 @@ ObserveOperation StagedNetwork::Observer() {
 
 RankWork StagedNetwork::rank_work() const {
   RankWork work{.stages = worked()};
-  if (!ranks_) return work;
-  for (int rank = 0; rank <= ranks_->rank_of_stage.front(); ++rank) {
-    const SentCounters& sent = lanes_->sent_to(rank);
-    work.sent.push_back({.bytes = sent.bytes, .busy = nanoseconds(sent.busy_ns)});
-  }
+  if (lanes_ != nullptr) work.sent = Read(lanes_->sent());
   return work;
 }
 

@@ -73,6 +73,14 @@ absl::Status Unexpected(const std::string& got, const std::string& wanted) {
 
 }  // namespace
 
+std::vector<SentToRank> Read(const SentToRanks& sent) {
+  std::vector<SentToRank> now;
+  for (const SentCounters& to : sent) {
+    now.push_back({.bytes = to.bytes, .busy = nanoseconds(to.busy_ns)});
+  }
+  return now;
+}
+
 absl::Status OutgoingMessage::Wait() {
   MILLRACE_RETURN_IF_ERROR(encoded_);
   for (const std::unique_ptr<WireTransfer>& transfer : transfers_) {

@@ -1,9 +1,9 @@
 // Tensors on their way between two ranks: a head (message_head.h), then the memory of all tensors.
 //
 // Most messages of a lane are as long as the one before. So the receiver begins to receive the next
-// message, head and tensors as one transfer, before it is sent; then the sender waits for nothing,
-// and each side needs few system calls. If the length differs, the sender sends only the head, and
-// the tensors as a second transfer.
+// one before it is sent, head and tensors as one transfer. Then the sender does not wait, and each
+// side needs few system calls. If the length differs, the sender sends only the head, and the
+// tensors as a second transfer.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/nn/layer.h"
+#include "pipeline/ranks/rank_work.h"
 #include "pipeline/wires/message_head.h"
 #include "pipeline/wires/wires.h"
 
@@ -30,6 +31,12 @@ struct SentCounters {
   /// The time that senders of tensors waited for the network or the receiver.
   std::atomic<std::int64_t> busy_ns = 0;
 };
+
+/// By rank.
+using SentToRanks = std::vector<SentCounters>;
+
+/// The counters now.
+[[nodiscard]] std::vector<SentToRank> Read(const SentToRanks& sent);
 
 /// The way of messages of one kind, a lane. Messages have the tag, tensors apart the next one.
 struct MessageRoute {
@@ -110,7 +117,8 @@ class TensorReceiver {
 /// and the lanes stay.
 class MessageLanes {
  public:
-  explicit MessageLanes(int ranks) : sent_(ranks) {}
+  /// Counts in `sent`.
+  explicit MessageLanes(std::shared_ptr<SentToRanks> sent) : sent_(std::move(sent)) {}
   MessageLanes(const MessageLanes&) = delete;
   MessageLanes& operator=(const MessageLanes&) = delete;
 
@@ -119,12 +127,13 @@ class MessageLanes {
   [[nodiscard]] TensorSender& To(const MessageRoute& route);
   [[nodiscard]] TensorReceiver& From(const MessageRoute& route);
 
-  /// What was sent to `rank`. For any thread.
-  [[nodiscard]] SentCounters& sent_to(int rank) { return sent_.at(rank); }
+  /// What was sent, and what was sent to one rank. For any thread.
+  [[nodiscard]] const SentToRanks& sent() const { return *sent_; }
+  [[nodiscard]] SentCounters& sent_to(int rank) { return sent_->at(rank); }
 
  private:
   using Key = std::pair<int, int>;  // Rank and tag.
-  std::vector<SentCounters> sent_;  // By rank.
+  const std::shared_ptr<SentToRanks> sent_;
   std::map<Key, TensorSender> to_;
   std::map<Key, TensorReceiver> from_;
 };

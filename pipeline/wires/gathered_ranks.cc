@@ -123,6 +123,15 @@ absl::Status GatheredRanks::missing() const {
   return absl::UnavailableError(why);
 }
 
+std::vector<std::string> GatheredRanks::news() const {
+  std::vector<std::string> news;
+  const std::shared_ptr<RankGroup> group = Shared();
+  for (int rank = 0; group != nullptr && rank < group->size(); ++rank) {
+    news.push_back(group->NewsOf(rank));
+  }
+  return news;
+}
+
 RankFigures GatheredRanks::figures() const {
   std::shared_ptr<RankGroup> group;
   RankFigures figures;

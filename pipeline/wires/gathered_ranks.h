@@ -55,6 +55,9 @@ class GatheredRanks {
   /// reached. Thread-safe.
   [[nodiscard]] absl::Status missing() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// RankGroup::NewsOf() by rank. Empty while gathering. Thread-safe.
+  [[nodiscard]] std::vector<std::string> news() const ABSL_LOCKS_EXCLUDED(mu_);
+
   /// A lost process counts at once, also before Replace(). Thread-safe.
   [[nodiscard]] RankFigures figures() const ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -29,8 +29,8 @@ absl::StatusOr<nanoseconds> ProbeLink(Wires& wires, int rank, int tag) {
     MILLRACE_RETURN_IF_ERROR(answered->Wait());
     const nanoseconds took = MonotonicClock().Now() - start;
     MILLRACE_RETURN_IF_ERROR(sent->Wait());
-    nanoseconds& least = size == kProbes.front() ? small : large;
-    least = std::min(least, took);
+    nanoseconds& fastest = size == kProbes.front() ? small : large;
+    fastest = std::min(fastest, took);
   }
   const auto more = std::max(nanoseconds(0), large - small);
   return nanoseconds(more.count() * 1'000'000 / static_cast<std::int64_t>(kMoreBytes));

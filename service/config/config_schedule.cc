@@ -120,9 +120,8 @@ constexpr ConfigKey kScheduleKeys[] = {
     {"stages_on", WholesType{{0, kMaxStages}, {0, kMaxStages - 1}},
      Member([](auto& t) -> auto& { return t.stream->learner.rank_of_stage; }),
      "The host of each stage, as a rank: 0 is this process, 1 the first one that joins (section "
-     "ranks), and so on. They fall to 0 for the last stage. Left out: all stages are here. Not "
-     "with "
-     "auto or local."},
+     "ranks), and so on. They fall to 0 for the last stage. With the kind auto, a fast host gets "
+     "more layers. Left out: all stages are here. Not with local."},
     {"threads_per_stage", WholeType{1, 256},
      Member([](auto& t) -> auto& { return t.stream->learner.threads_per_stage; }),
      "Threads inside one operation of a stage."},
@@ -200,12 +199,13 @@ void CheckStagesOn(const ConfigValue& stream, const pipeline::LearnerOptions& le
   const std::vector<int>& ranks = learner.rank_of_stage;
   if (ranks.empty()) return;
   const auto wrong = [&](std::string_view why) { stream.WrongAt("schedule", "stages_on", why); };
-  if (learner.schedule == "auto" || learner.schedule == "local") {
-    return wrong(absl::StrCat("cannot be given with the kind ", learner.schedule,
-                              ": set another kind, such as one_f_one_b_star, and stages"));
+  if (learner.schedule == "local") {
+    return wrong("cannot be given with the kind local: set another kind, such as one_f_one_b_star");
   }
-  CheckEntries(stream, "stages_on",
-               {.entries = static_cast<int>(ranks.size()), .needed = learner.stages}, learner);
+  if (learner.schedule != "auto") {  // It has as many stages as entries.
+    CheckEntries(stream, "stages_on",
+                 {.entries = static_cast<int>(ranks.size()), .needed = learner.stages}, learner);
+  }
   const bool falls = std::ranges::adjacent_find(ranks, [](int a, int b) {
                        return a - b != 0 && a - b != 1;
                      }) == ranks.end();

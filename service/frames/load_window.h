@@ -24,7 +24,7 @@ struct LinkLoad {
   double share = 0;
 };
 
-/// The busiest one; nullopt if there is none.
+/// The busiest one; nullopt without links.
 [[nodiscard]] std::optional<LinkLoad> BusiestOf(const std::vector<LinkLoad>& links);
 
 /// The caller passes the time, and the owner's lock protects it, as in windows.h.

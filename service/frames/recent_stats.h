@@ -7,8 +7,8 @@
 
 #include "base/mutex.h"
 #include "ingest/frame/frame.h"
+#include "pipeline/learner/learner.h"
 #include "pipeline/plan/stage_time.h"
-#include "pipeline/wires/rank_figures.h"
 #include "service/frames/learning_window.h"
 #include "service/frames/load_window.h"
 #include "service/frames/prediction.h"

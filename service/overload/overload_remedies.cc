@@ -118,8 +118,9 @@ Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
   const auto input = pipeline::FlowNetworkInputOf(config.flow.network);
   const double share = held / overload.received_per_second;
   if (input.ok() && share < 1) FindInput(share, input->size_multiple, learner, remedies);
-  const bool needs_time = !overload.limiting_link && config.learner.schedule != "local";
-  if (!OnTheCpu(learner) || !needs_time) return remedies;
+  // Of several hosts, the idle cores of the others are unknown.
+  if (!OnTheCpu(learner) || !config.learner.rank_of_stage.empty()) return remedies;
+  if (config.learner.schedule == "local") return remedies;
   double sample_s = 0;
   for (const pipeline::StageDescription& stage : learner.stages) sample_s += CostS(stage, 1);
   const double cores =

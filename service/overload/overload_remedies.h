@@ -28,8 +28,8 @@ struct OverloadCase {
 [[nodiscard]] Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
                                    const pipeline::LearnerDescription& learner);
 
-/// The link that is busy nearly all the time, and longer than each stage works. nullopt: there is
-/// none.
+/// The link that is busy nearly all the time, and longer than each stage works. nullopt: no link
+/// is.
 [[nodiscard]] std::optional<LinkLoad> LimitingLink(const std::vector<StageLoad>& stages,
                                                    const std::vector<LinkLoad>& links);
 

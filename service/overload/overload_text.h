@@ -8,9 +8,8 @@
 
 namespace millrace::service {
 
-/// "drops 20.9 of 25.0 frames a second", "learns from one frame in 4", "only predicts". If a link
-/// is the cause: "drops 20.9 of 25.0 frames a second: the network is too slow, as rank 1 sends to
-/// rank 0 for 98 % of the time". Empty without overload.
+/// "drops 20.9 of 25.0 frames a second", "learns from one frame in 4", "only predicts". A link that
+/// is the cause is named. Empty without overload.
 [[nodiscard]] std::string DescribeOverload(const Overload& overload);
 
 /// `every frame is predicted and learned from with one of: source.max_fps: 3.2; model.input: [160,

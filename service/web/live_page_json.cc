@@ -37,8 +37,8 @@ json LoadJson(const std::vector<StageLoad>& loads, std::size_t stage) {
   return {{"predicting", loads[stage].predicting}, {"learning", loads[stage].learning}};
 }
 
-/// The device of a stage. On another host also its process and its busiest link, such as "rank 1:
-/// process 17 on gpu2, sends to rank 0 for 12 % of the time".
+/// The device of a stage. On another host, the process and its busiest link: "rank 1: process 17 on
+/// gpu2, sends to rank 0 for 12 % of the time".
 std::string DeviceText(const pipeline::StageDescription& stage, const StreamSnapshot& snapshot) {
   if (stage.rank == 0) return stage.device;
   std::string text = absl::StrCat("rank ", stage.rank);

@@ -8,11 +8,14 @@
         network.cut(1)                                            # A silent partition: no packet gets through.
         network.heal(1)
         network.slow(1, "50mbit")
+        network.lengthen(1, 0.02)                         # Each packet from and to it takes 20 ms longer.
 
 Needs root's rights in the namespace, and `ip` and `tc` (iproute2).
 """
 
+import pathlib
 import subprocess
+import sys
 import typing
 
 
@@ -22,6 +25,7 @@ class HostNetwork:
     def __init__(self, size: int):
         self._holders: list[subprocess.Popen] = []  # Each keeps a host's namespace.
         self._processes: list[subprocess.Popen] = []
+        self._bridges = ["bridge0"]
         self._size = size
 
     def __enter__(self) -> typing.Self:
@@ -48,7 +52,7 @@ class HostNetwork:
             if process.stdout is not None:
                 process.stdout.close()
         # A process that another one has started may still keep its host.
-        for device in ["bridge0", *(f"port{host}" for host in range(self._size))]:
+        for device in [*self._bridges, *(f"port{host}" for host in range(self._size))]:
             subprocess.run(["ip", "link", "delete", device], check=False, stderr=subprocess.DEVNULL)
 
     @staticmethod
@@ -78,6 +82,20 @@ class HostNetwork:
         shape = ["root", "tbf", "rate", rate, "burst", "64kb", "latency", "400ms"]
         subprocess.run(["tc", "qdisc", "replace", "dev", f"port{host}", *shape], check=True)
         subprocess.run([*self.inside(host), "tc", "qdisc", "replace", "dev", "eth0", *shape], check=True)
+
+
+    def lengthen(self, host: int, seconds: float) -> None:
+        """Each packet from and to the host takes so much longer from now on."""
+        ends = f"far{host}", f"near{host}"
+        self._processes.append(relay := subprocess.Popen(
+            [sys.executable, str(pathlib.Path(__file__).with_name("packet_relay.py")), *ends, str(seconds)],
+            stdout=subprocess.PIPE))
+        relay.stdout.readline()
+        _ip("link", "add", f"branch{host}", "type", "bridge")
+        self._bridges.append(f"branch{host}")
+        for device, bridge in ((ends[0], f"branch{host}"), (ends[1], "bridge0"), (f"port{host}", f"branch{host}")):
+            _ip("link", "set", device, "master", bridge, "up")
+        _ip("link", "set", f"branch{host}", "up")
 
 
 def _ip(*arguments: str) -> None:

@@ -22,11 +22,14 @@ from network_namespace import NetworkNamespace
 ADDRESS = "10.0.0.1"
 LEADER = f"{ADDRESS}:29500"
 VIDEO = millrace_process.ROOT / ".deps/video/vtest.avi"
+# It begins with no motion.
 OWN_NETWORK = """
 import torch
 torch.manual_seed(1)
 network = torch.nn.Sequential(torch.nn.Conv2d(6, 8, 3, padding=1), torch.nn.LeakyReLU(0.1), torch.nn.Dropout(0.1),
                               torch.nn.Conv2d(8, 2, 3, padding=1))
+torch.nn.init.zeros_(network[3].weight)
+torch.nn.init.zeros_(network[3].bias)
 torch.jit.script(network).save('{path}')"""
 LABELS = {"task": "classification", "outputs": 4, "input": [8, 8], "layers": 4, "width": 32, "window": 16}
 
@@ -110,7 +113,7 @@ class RanksTest(unittest.TestCase):
         file = {"as_camera": False, "loop": False}
         self.join()
         for ranks, checkpoints in (([], "alone"), ([1, 1, 0], "ranks")):
-            ended = millrace_process.serve_to_end(self.config(ranks, checkpoints, model, **file), "--frames", "60")
+            ended = millrace_process.serve_to_end(self.config(ranks, checkpoints, model, **file))
             self.assertEqual(0, ended.code, ended.output)
         files = self.stage_files("ranks")
         self.assertTrue(files)
@@ -132,6 +135,7 @@ class RanksTest(unittest.TestCase):
                 self.assertEqual(300, api.stream("street").frames.predicted)
                 learned.append([outcome.prediction.outputs.tolist() for outcome in outcomes])
         self.assertEqual(*learned)
+        self.assertTrue(self.stage_files("ranks"))
         self.assertEqual(self.stage_files("alone"), self.stage_files("ranks"))
         with millrace_process.serve(self.config([1, 1, 0], "killed", LABELS, uri="push:")) as server, \
                 millrace.Client(server.grpc) as api:

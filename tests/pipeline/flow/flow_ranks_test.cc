@@ -1,5 +1,7 @@
 // A learner of optical flow whose stages run on several ranks: predictions, checkpoints and answers
 // are those of one process.
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -7,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "pipeline/flow/flow_follower.h"
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/flow/flow_options.h"
@@ -109,6 +112,48 @@ TEST_F(FlowRanksTest, GoOnFromGoodWeightsAfterOneIsLost) {
   }
 }
 
+// The plan for a slow camera waits for each update. That for a fast one does not.
+TEST_F(FlowRanksTest, PlanAgainForAFasterCamera) {
+  FakeClock clock(std::chrono::hours(1));
+  FakeHosts hosts(FollowFlow);
+  LearnerHooks hooks;
+  hooks.join_ranks = [&](const JoinRequest& request) { return hosts.Join(request.size, {}); };
+  LearnerOptions options{.width = kWavesSide,
+                         .height = kWavesSide,
+                         .schedule = "auto",
+                         .frames_per_second = 0.1,
+                         .clock = &clock};
+  options.rank_of_stage = {2, 1, 0};
+  std::atomic<int> predictions = 0;
+  auto made = MakeFlowLearner(
+      options, {.network = "refine"}, [&](const ModelPrediction&) { ++predictions; }, hooks);
+  ASSERT_TRUE(made.ok()) << made.status();
+  Learner& learner = **made;
+  int samples = 0;
+  const auto show = [&](int more) {
+    for (int i = 0; i < more; ++i, ++samples) {
+      const ShownSample shown = Task({}).show(samples);
+      ASSERT_TRUE(AwaitRoom(learner).ok());
+      ASSERT_TRUE(learner.Admit(shown.sample()).ok());
+    }
+  };
+  ASSERT_NO_FATAL_FAILURE(show(20));
+  EXPECT_EQ(learner.description()->stages.size(), 3U);
+  EXPECT_EQ(learner.description()->stages[0].staleness, 0);
+  learner.FollowRate(1000);
+  clock.Advance(std::chrono::minutes(5));
+  while (learner.description()->rate_plan->switched == 0) ASSERT_NO_FATAL_FAILURE(show(1));
+  EXPECT_GT(learner.description()->stages[0].staleness, 0);
+  EXPECT_EQ(learner.description()->stages[0].rank, 2);
+  ASSERT_NO_FATAL_FAILURE(show(20));
+  ASSERT_TRUE(learner.Drain().ok());
+  EXPECT_EQ(predictions, samples);
+  const std::vector<StageTime> worked = learner.worked();
+  ASSERT_EQ(worked.size(), 3U);
+  for (const StageTime& stage : worked) EXPECT_GT(stage.predicting.count(), 0);
+  EXPECT_EQ(learner.ranks()->links.size(), 6U);
+}
+
 TEST_F(FlowRanksTest, WhatTheyCannotDoIsRefusedInWords) {
   const auto refusal = [](const LearnerOptions& options, const FlowTaskOptions& task = {}) {
     LearnerOptions complete = options;
@@ -118,8 +163,6 @@ TEST_F(FlowRanksTest, WhatTheyCannotDoIsRefusedInWords) {
     EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
     return std::string(refused.message());
   };
-  EXPECT_THAT(refusal({.schedule = "auto", .frames_per_second = 10}),
-              HasSubstr("several hosts cannot have the schedule auto"));
   EXPECT_THAT(refusal({.schedule = "local"}, {.network = "levels"}),
               HasSubstr("cannot have the schedule local"));
   EXPECT_THAT(refusal({.devices = {"cuda"}}), HasSubstr("cannot have stages on GPUs"));

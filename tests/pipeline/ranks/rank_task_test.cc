@@ -37,6 +37,7 @@ TEST_P(TasksOfSchedules, ComeBackAsTheyWere) {
       .seed = UINT64_MAX,
       .threads_per_stage = 3,
       .copy_every = 11,
+      .measures_links = true,
       .local_loss = "l1"};
   task.rank_of_stage.front() = stages > 1 ? 1 : 0;
   auto phases = MakePhases(GetParam().schedule, GetParam().request);
@@ -56,6 +57,7 @@ TEST_P(TasksOfSchedules, ComeBackAsTheyWere) {
   EXPECT_EQ(back->seed, task.seed);
   EXPECT_EQ(back->threads_per_stage, 3);
   EXPECT_EQ(back->copy_every, 11);
+  EXPECT_TRUE(back->measures_links);
   ASSERT_TRUE(back->flow.has_value());
   EXPECT_EQ(back->flow->name, "refine");
   EXPECT_EQ(back->flow->channels, 3);

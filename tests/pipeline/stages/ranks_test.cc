@@ -20,7 +20,7 @@
 #include "pipeline/stages/follow_leader.h"
 #include "pipeline/stages/network_run.h"
 #include "pipeline/stages/rank_states.h"
-#include "pipeline/stages/rank_work.h"
+#include "pipeline/ranks/rank_work.h"
 #include "pipeline/wires/byte_message.h"
 #include "tests/pipeline/support/fake_wires.h"
 #include "tests/pipeline/support/small_runs.h"
@@ -105,7 +105,7 @@ class Rank {
 
   absl::Status Follow() {
     MILLRACE_RETURN_IF_ERROR(Start());
-    return FollowLeader(*run_, *ranks_, [this](const std::string& news) { news_ = news; });
+    return FollowLeader(*run_, *ranks_, [this](const RankWork& work) { news_ = TextOf(work); });
   }
 
   void End() { run_.reset(); }
@@ -352,7 +352,7 @@ TEST(RankWorkTest, ItsTextIsReadBack) {
       .stages = {{.predicting = nanoseconds(12), .learning = nanoseconds(std::int64_t{1} << 60)},
                  {}},
       .sent = {{}, {.bytes = 7, .busy = nanoseconds(9)}, {.bytes = 1}},
-                      .megabyte_down = nanoseconds(11)};
+      .megabyte_down = nanoseconds(11)};
   EXPECT_EQ(WorkOf(TextOf(work)), work);
   EXPECT_EQ(WorkOf(TextOf(RankWork())), RankWork());
   for (const char* text : {"", "x", "1", "1 2", "1 2 3", "0 0 0 0", "-1", "9223372036854775807 1 2",

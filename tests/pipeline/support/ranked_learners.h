@@ -178,20 +178,20 @@ class RankedLearnersTest : public ::testing::Test {
     EXPECT_GT(gone_on_from_learned, 0);
   }
 
-  std::filesystem::path folder_;
-
- private:
-  static bool SaysTheSame(const ModelPrediction& a, const ModelPrediction& b) {
-    return a.flow != nullptr ? *a.flow == *b.flow : *a.outputs == *b.outputs;
-  }
-
-  // Waits for the other ranks, too.
+  /// Waits for the other ranks, too.
   static absl::Status AwaitRoom(Learner& learner) {
     while (true) {
       absl::Status room = learner.AwaitRoom();
       if (room.ok() || learner.interruption().ok()) return room;
       std::this_thread::yield();
     }
+  }
+
+  std::filesystem::path folder_;
+
+ private:
+  static bool SaysTheSame(const ModelPrediction& a, const ModelPrediction& b) {
+    return a.flow != nullptr ? *a.flow == *b.flow : *a.outputs == *b.outputs;
   }
 
   static void Finish(const RankedTask& task, Learner& learner, RankedLearning& learned) {
@@ -202,6 +202,9 @@ class RankedLearnersTest : public ::testing::Test {
       ASSERT_TRUE(room.ok()) << room;
       if (i == 25) {
         ASSERT_TRUE(learner.SetLearningRate(rate / 2).ok());
+      }
+      if (i == 32) {
+        ASSERT_TRUE(learner.SetOptimizer({.weight_decay = 0.01, .clip_norm = 0.1}).ok());
       }
       if (i == 40 && task.freezes_by_sample) learner.Freeze(true);
       if (i == 50) learner.Freeze(false);

@@ -45,6 +45,13 @@ TEST(ConfigRanksTest, WithoutTheKeyAllStagesAreHere) {
   EXPECT_THAT(config->streams[0].learner.rank_of_stage, IsEmpty());
 }
 
+TEST(ConfigRanksTest, WithTheKindAutoTheEntriesAreTheStages) {
+  const auto config = Parse(kRanks, "{stages_on: [2, 1, 0]}");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->streams[0].learner.schedule, "auto");
+  EXPECT_THAT(config->streams[0].learner.rank_of_stage, ElementsAre(2, 1, 0));
+}
+
 TEST(ConfigRanksTest, WhatDoesNotFitIsRefusedWithItsPlace) {
   const auto refusal = [](const std::string& ranks, const std::string& schedule,
                           const std::string& model = "{}") {
@@ -54,8 +61,6 @@ TEST(ConfigRanksTest, WhatDoesNotFitIsRefusedWithItsPlace) {
   };
   const std::string two = "{kind: partime, stages: 2, stages_on: [1, 0]}";
   EXPECT_THAT(refusal("", two), HasSubstr("'stages_on' needs the section `ranks`"));
-  EXPECT_THAT(refusal(kRanks, "{stages_on: [1, 0]}"),
-              HasSubstr("'stages_on' cannot be given with the kind auto"));
   EXPECT_THAT(refusal(kRanks, "{kind: local, stages: 2, stages_on: [1, 0]}", "{network: levels}"),
               HasSubstr("'stages_on' cannot be given with the kind local"));
   EXPECT_THAT(refusal(kRanks, "{kind: partime, stages: 3, stages_on: [1, 0]}"),

@@ -242,11 +242,12 @@ TEST(LimitingLinkTest, IsBusyNearlyAllTheTimeAndMoreThanEachStage) {
   EXPECT_EQ(limit(0.95)->from, 2);
 }
 
-TEST(OverloadRemediesTest, MoreStagesDoNotHelpASlowLink) {
-  OverloadCase seen = Drops(25, 10, /*idle_cores=*/8);
+TEST(OverloadRemediesTest, IdleCoresHereDoNotHelpStagesOnOtherHosts) {
+  const OverloadCase seen = Drops(25, 10, /*idle_cores=*/8);
   EXPECT_GT(RemediesFor(seen, {}, Learner()).stages, 0);
-  seen.overload.limiting_link = {.from = 1, .to = 0, .share = 1};
-  const Remedies remedies = RemediesFor(seen, {}, Learner());
+  StreamConfig over_hosts;
+  over_hosts.learner.rank_of_stage = {1, 0};
+  const Remedies remedies = RemediesFor(seen, over_hosts, Learner());
   EXPECT_EQ(remedies.stages, 0);
   EXPECT_DOUBLE_EQ(remedies.max_fps, 8);
 }

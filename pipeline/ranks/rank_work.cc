@@ -1,4 +1,4 @@
-#include "pipeline/stages/rank_work.h"
+#include "pipeline/ranks/rank_work.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
@@ -7,8 +7,8 @@
 
 namespace millrace::pipeline {
 
-// "9 2 12 34 0 0 2 56 78 0 0": the time of a megabyte; then the number of pairs, and the pairs, of
-// stages and of ranks.
+// "9 2 12 34 0 0 2 56 78 0 0". The time of a megabyte is first. Then come the number of pairs, and
+// the pairs, of stages and of ranks.
 std::string TextOf(const RankWork& work) {
   std::vector<std::int64_t> numbers = {work.megabyte_down.count()};
   numbers.push_back(static_cast<std::int64_t>(work.stages.size()));
