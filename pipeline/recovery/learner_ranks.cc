@@ -26,6 +26,20 @@ absl::Status CheckRankOptions(const LearnerOptions& options) {
   return on_cpus ? absl::OkStatus() : refused("stages on GPUs: leave out the devices");
 }
 
+namespace {
+
+std::vector<LinkFigures> EachLink(int ranks) {
+  std::vector<LinkFigures> links;
+  for (int from = 0; from < ranks; ++from) {
+    for (int to = 0; to < ranks; ++to) {
+      if (from != to) links.push_back({.from = from, .to = to});
+    }
+  }
+  return links;
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<NetworkRun>> LearnerRanks::Start(Options options) {
   recovery_ = options.recovery;
   plan_ = options.plan;
@@ -197,12 +211,7 @@ std::vector<StageTime> LearnerRanks::WorkOfOthers() const {
 }
 
 std::vector<LinkFigures> LearnerRanks::Links() const {
-  std::vector<LinkFigures> links = past_links_;
-  for (int from = 0; links.empty() && from < size(); ++from) {
-    for (int to = 0; to < size(); ++to) {
-      if (from != to) links.push_back({.from = from, .to = to});
-    }
-  }
+  std::vector<LinkFigures> links = past_links_.empty() ? EachLink(size()) : past_links_;
   const std::vector<RankWork> ranks = WorkOfRanks();
   for (LinkFigures& link : links) {
     const auto from = static_cast<std::size_t>(link.from);

@@ -23,10 +23,10 @@ class RankLinksTest(unittest.TestCase):
         self.network = self.enterContext(HostNetwork(2))
         self.leader = f"{self.network.address(0)}:29500"
 
-    def serve(self, frames_per_second: int, **schedule) -> millrace_process.Server:
+    def serve(self, camera_rate: int, **schedule) -> millrace_process.Server:
         """On host 0; stage 1 is on host 1."""
         stream = millrace_process.test_stream(
-            "street", frames_per_second, schedule={"stages_on": [1, 0], **schedule})
+            "street", camera_rate, schedule={"stages_on": [1, 0], **schedule})
         config = millrace_process.config(
             [stream], model={"input": [192, 144]},
             listen={"address": self.network.address(0), "allow_plain_text": True,

@@ -140,7 +140,7 @@ TEST_F(FlowRanksTest, PlanAgainForAFasterCamera) {
   ASSERT_NO_FATAL_FAILURE(show(20));
   EXPECT_EQ(learner.description()->stages.size(), 3U);
   EXPECT_EQ(learner.description()->stages[0].staleness, 0);
-  learner.FollowRate(1000);
+  learner.FollowRate(1.3 * learner.description()->sequential_samples_per_second);
   clock.Advance(std::chrono::minutes(5));
   while (learner.description()->rate_plan->switched == 0) ASSERT_NO_FATAL_FAILURE(show(1));
   EXPECT_GT(learner.description()->stages[0].staleness, 0);
