@@ -66,6 +66,10 @@ absl::StatusOr<ProfiledFlow> ProfileFlow(const LearnerOptions& options, const Fl
   if (stop.stop_requested()) {
     return absl::CancelledError("stopped while the layers were measured");
   }
+  // Pictures are admitted as bytes; the first stage makes numbers of them (BytesOf()).
+  constexpr double kBytesPerPixel = 3;
+  flow.costs.input_bytes = kBytesPerPixel * static_cast<double>(PictureCount(PairsFor(task))) *
+                           options.height * options.width;
   return flow;
 }
 

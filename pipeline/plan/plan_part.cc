@@ -54,6 +54,14 @@ void MoveStagesElsewhere(Plan& part) {
   std::ranges::move(moved, std::back_inserter(part.devices));
 }
 
+// The input of a stage elsewhere takes no memory here. One more lets the next input travel while
+// the stage's activations are on their way back.
+void AdmitAhead(Plan& part) {
+  for (Channel& channel : part.channels) {
+    if (channel.from == 0 && !part.IsOwn(channel.to)) ++channel.slots;
+  }
+}
+
 }  // namespace
 
 absl::Status CheckRanks(const Plan& plan, std::span<const int> rank_of_stage) {
@@ -85,6 +93,7 @@ absl::StatusOr<Plan> PartOf(const Plan& plan, std::span<const int> rank_of_stage
   Plan part = plan;
   SetRanks(rank_of_stage, rank, part);
   MoveStagesElsewhere(part);
+  AdmitAhead(part);
   return part;
 }
 

@@ -30,6 +30,13 @@ struct DeviceSpeeds {
   friend bool operator==(const DeviceSpeeds&, const DeviceSpeeds&) = default;
 };
 
+/// A tensor past the layers between two layers, which count from 0.
+struct SkipProfile {
+  int from = 0;
+  int to = 0;
+  double bytes = 0;
+};
+
 /// A chain of layers, and the devices that it is planned for.
 struct NetworkProfile {
   /// Times in milliseconds. A layer's copy is output_bytes / copy_gb_per_s.
@@ -40,6 +47,10 @@ struct NetworkProfile {
   std::optional<double> memory_bytes = {};
   /// Standard deviation of the logarithm of an operation's time. nullopt: not measured.
   std::optional<double> spread = {};
+  /// Their bytes are also in output_bytes of each layer whose cut they pass.
+  std::vector<SkipProfile> skips = {};
+  /// The input of one sample.
+  double input_bytes = 0;
 };
 
 /// The number of copies that a stage holds at once under a plan.

@@ -79,9 +79,10 @@ using RunLayer =
     absl::FunctionRef<Tensors(const Stage& layer, const Tensors& inputs, LayerProfile&)>;
 
 // Measures the weights, the inputs and the tensors that cross each cut.
-std::vector<LayerProfile> GoThrough(const LayerChain& chain, const at::Tensor& input,
-                                    const std::stop_token& stop, RunLayer run) {
-  std::vector<LayerProfile> layers;
+NetworkProfile GoThrough(const LayerChain& chain, const at::Tensor& input,
+                         const std::stop_token& stop, RunLayer run) {
+  NetworkProfile network{.layers = {}, .input_bytes = Bytes(input)};
+  for (const SkipEdge& skip : chain.skips) network.skips.push_back({skip.from, skip.to});
   std::vector<at::Tensor> on_their_way(chain.skips.size());
   at::Tensor main = input;
   for (const Stage& layer : CutIntoStages(chain, AllCuts(chain))) {
@@ -96,17 +97,19 @@ std::vector<LayerProfile> GoThrough(const LayerChain& chain, const at::Tensor& i
     const Tensors outputs = run(layer, inputs, costs);
     main = outputs[0];
     for (std::size_t i = 1; i < outputs.size(); ++i) {
-      on_their_way[layer.outgoing()[i].edge] = outputs[i];
+      const int edge = layer.outgoing()[i].edge;
+      on_their_way[edge] = outputs[i];
+      network.skips[edge].bytes = Bytes(outputs[i]);
     }
     costs.output_bytes = Bytes(main) + Bytes(on_their_way);
-    layers.push_back(std::move(costs));
+    network.layers.push_back(std::move(costs));
   }
-  return layers;
+  return network;
 }
 
 // Measures all costs that need no graph.
-std::vector<LayerProfile> SizesOf(const LayerChain& chain, const at::Tensor& input,
-                                  const std::stop_token& stop) {
+NetworkProfile SizesOf(const LayerChain& chain, const at::Tensor& input,
+                       const std::stop_token& stop) {
   const at::NoGradGuard no_graph;
   return GoThrough(chain, input, stop,
                    [](const Stage& layer, const Tensors& inputs, LayerProfile& /*costs*/) {
@@ -245,7 +248,7 @@ NetworkProfile ProfileLayers(const LayerChain& chain, const at::Tensor& input,
   for (const auto& layer : chain.layers) MoveTo(options.device, *layer);
   const KeptModel kept(chain);
   const at::Tensor there = input.to(options.device);
-  NetworkProfile network{.layers = SizesOf(chain, there, options.stop)};
+  NetworkProfile network = SizesOf(chain, there, options.stop);
   if (options.stop.stop_requested()) return network;
   Profiling profiling(chain, there, options.device, objective);
   profiling.Run(options, end, network.layers);
@@ -270,7 +273,8 @@ std::vector<LayerProfile> MeasureMemory(
                      });
                      for (at::Tensor& output : outputs) output = output.detach();
                      return outputs;
-                   });
+                   })
+      .layers;
 }
 
 }  // namespace millrace::pipeline

@@ -40,6 +40,7 @@ struct ProfileOptions {
 ///    between two layers counts in both;
 ///  * `weight_bytes`: its parameters, without the optimizer's state.
 ///
+/// `skips` and `input_bytes` are the bytes of the chain's skips and of `input`.
 /// A copy's cost is that of copying the bytes of the cut within this machine's memory, as for
 /// stages that share no memory. `copy_gb_per_s` is measured over all cuts. `spread` is the spread
 /// of the operations' times, weighted by cost.

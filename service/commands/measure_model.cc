@@ -78,7 +78,11 @@ absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
                        .schedule = chosen.learner.schedule,
                        .stages = chosen.learner.stages,
                        .cuts = chosen.learner.cuts,
-                       .period_ms = PeriodOf(chosen.learner)};
+                       .period_ms = PeriodOf(chosen.learner),
+                       .hosts = {.host_of_stage = chosen.learner.rank_of_stage,
+                                 .copy_every = chosen.learner.copy_every,
+                                 .kept_of_weights = static_cast<double>(
+                                     OptimizerStateTensors(chosen.learner.optimizer))}};
 }
 
 }  // namespace millrace::service

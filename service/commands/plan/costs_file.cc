@@ -17,8 +17,9 @@ using nlohmann::json;
 using pipeline::LayerProfile;
 using pipeline::NetworkProfile;
 
-constexpr std::array<const char*, 4> kFileKeys = {"layers", "copy_gb_per_s", "memory_bytes",
-                                                  "spread"};
+constexpr std::array<const char*, 6> kFileKeys = {"layers", "copy_gb_per_s", "memory_bytes",
+                                                  "spread", "input_bytes",   "skips"};
+constexpr std::array<const char*, 3> kSkipKeys = {"from", "to", "bytes"};
 constexpr std::array<const char*, 8> kLayerKeys = {
     "name",      "forward_ms",   "backward_ms",  "weight_gradient_ms",
     "update_ms", "output_bytes", "weight_bytes", "activation_bytes"};
@@ -94,6 +95,38 @@ absl::StatusOr<std::string> NameOf(const json& value, const std::string& path, s
                                                  "; allowed is a text in quotation marks"));
 }
 
+// Takes the skips of `file` into `costs`, which has the layers.
+absl::Status ParseSkips(const std::string& path, const json& file, NetworkProfile& costs) {
+  const json skips = file.value("skips", json::array());
+  if (!skips.is_array()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": skips must be a list"));
+  }
+  std::vector<double> left;  // Of each layer's output_bytes, without the skips before.
+  for (const LayerProfile& layer : costs.layers) left.push_back(layer.output_bytes);
+  for (const json& value : skips) {
+    const Object object(value, absl::StrCat(path, ": skip ", costs.skips.size()));
+    MILLRACE_RETURN_IF_ERROR(object.CheckKeys(kSkipKeys));
+    MILLRACE_ASSIGN_OR_RETURN(const double from, object.Number("from"));
+    MILLRACE_ASSIGN_OR_RETURN(const double to, object.Number("to"));
+    MILLRACE_ASSIGN_OR_RETURN(const double bytes, object.Number("bytes"));
+    const auto last = static_cast<double>(costs.layers.size() - 1);
+    if (!(from < to && to <= last) || std::trunc(from) != from || std::trunc(to) != to) {
+      return object.Error(absl::StrCat("it leads from layer ", from, " to ", to,
+                                       "; allowed are two layers from 0 to ", last,
+                                       ", the later one last"));
+    }
+    costs.skips.push_back({static_cast<int>(from), static_cast<int>(to), bytes});
+    for (int layer = static_cast<int>(from); layer < static_cast<int>(to); ++layer) {
+      if ((left[layer] -= bytes) >= 0) continue;
+      return object.Error(absl::StrCat("it has ", bytes,
+                                       " bytes; with the other skips that is more "
+                                       "than the output_bytes of layer ",
+                                       layer, ", which include them"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<NetworkProfile> ParseFile(const std::string& path, const json& file) {
   const Object object(file, path);
   MILLRACE_RETURN_IF_ERROR(object.CheckKeys(kFileKeys));
@@ -104,6 +137,7 @@ absl::StatusOr<NetworkProfile> ParseFile(const std::string& path, const json& fi
   if (file.contains("spread")) {
     MILLRACE_ASSIGN_OR_RETURN(costs.spread, object.Number("spread"));
   }
+  MILLRACE_ASSIGN_OR_RETURN(costs.input_bytes, object.Number("input_bytes"));
   const auto layers = file.find("layers");
   if (layers == file.end() || !layers->is_array() || layers->empty()) {
     return object.Error("layers must be a list of at least one layer");
@@ -123,6 +157,7 @@ absl::StatusOr<NetworkProfile> ParseFile(const std::string& path, const json& fi
   if (total <= 0 || !std::isfinite(total)) {
     return object.Error("the layers' times must add up to a finite number that is more than 0");
   }
+  MILLRACE_RETURN_IF_ERROR(ParseSkips(path, file, costs));
   return costs;
 }
 
@@ -159,6 +194,10 @@ std::string CostsText(const NetworkProfile& costs) {
   if (costs.copy_gb_per_s > 0) file["copy_gb_per_s"] = costs.copy_gb_per_s;
   if (costs.memory_bytes) file["memory_bytes"] = *costs.memory_bytes;
   if (costs.spread) file["spread"] = *costs.spread;
+  if (costs.input_bytes > 0) file["input_bytes"] = costs.input_bytes;
+  for (const pipeline::SkipProfile& skip : costs.skips) {
+    file["skips"].push_back({{"from", skip.from}, {"to", skip.to}, {"bytes", skip.bytes}});
+  }
   return file.dump(2) + "\n";
 }
 

@@ -1,6 +1,7 @@
 #include "service/commands/plan/plan_command.h"
 
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "CLI/App.hpp"
@@ -11,6 +12,7 @@
 #include "base/status.h"
 #include "service/commands/plan/costs_file.h"
 #include "service/commands/plan/drawing_files.h"
+#include "service/commands/plan/link_rate.h"
 #include "service/commands/plan/plan_drawing.h"
 #include "service/commands/plan/plan_json.h"
 #include "service/commands/plan/plan_report.h"
@@ -26,7 +28,8 @@ Costs are a JSON file. Values that are left out are 0, or mean no limit:
   {"layers": [{"name": "conv1", "forward_ms": 1.5, "backward_ms": 3, "update_ms": 0.2,
                "weight_gradient_ms": 1.5, "output_bytes": 4e6, "weight_bytes": 1e3,
                "activation_bytes": 8e6}, ...],
-   "copy_gb_per_s": 12, "memory_bytes": 8e9, "spread": 0.1}
+   "copy_gb_per_s": 12, "memory_bytes": 8e9, "spread": 0.1, "input_bytes": 1.5e5,
+   "skips": [{"from": 0, "to": 3, "bytes": 1e6}]}
 weight_gradient_ms is the part of backward_ms that one_f_one_b_one_w does later.
 
 --schedule auto finds the plan with the least staleness, then the least delay, that holds the
@@ -36,11 +39,14 @@ learns from fewer samples, then only predicts.
 Examples
   millrace plan --costs costs.json --devices 4 --compare
   millrace plan --costs costs.json --stages 3,2,3 --schedule partime --period-ms 40 --svg plan.svg
-  millrace plan --costs costs.json --devices 4 --schedule auto --period-ms 40)";
+  millrace plan --costs costs.json --devices 4 --schedule auto --period-ms 40
+  millrace plan --costs costs.json --stages-on 1,0 --link 1gbit)";
 
 constexpr char kMeasuredExamples[] = R"(
   millrace plan --config samples/millrace.yaml --schedule auto --period-ms 100
-  millrace plan --config samples/millrace.yaml --save-costs costs.json)";
+  millrace plan --config samples/millrace.yaml --save-costs costs.json
+  millrace plan --config samples/millrace.yaml --schedule one_f_one_b_star --stages-on 1,0 \
+    --link 200mbit --link-delay-ms 5)";
 
 void AddScheduleOptions(CLI::App& plan, PlanRequest& request) {
   static const std::map<std::string, pipeline::Recompute> recompute = {
@@ -66,6 +72,17 @@ void AddScheduleOptions(CLI::App& plan, PlanRequest& request) {
       ->delimiter(',');
 }
 
+void AddHosts(CLI::App& plan, PlanArguments& arguments) {
+  plan.add_option("--stages-on", arguments.request.hosts.host_of_stage,
+                  "The host of each stage, falling to 0, as 2,1,0: what crosses between hosts")
+      ->delimiter(',');
+  plan.add_option("--link", arguments.link,
+                  "The rate of each host's link, each way, as 1gbit, 2.5Gbit/s, 10Gbps or 125MB/s");
+  plan.add_option("--link-delay-ms", arguments.link_delay_ms,
+                  "The time of a message from host to host, half of what ping shows. Left out: 0")
+      ->check(CLI::Range(0.0, 1e6));
+}
+
 void AddMeasuring(CLI::App& plan, PlanArguments& arguments) {
   plan.add_option("-c,--config", arguments.config,
                   "A configuration: its model is measured in place of --costs. Options that are "
@@ -74,6 +91,15 @@ void AddMeasuring(CLI::App& plan, PlanArguments& arguments) {
                   "The configuration's stream. Left out: the only one");
   plan.add_option("--save-costs", arguments.save_costs,
                   "Write the measured costs to this file, for --costs");
+}
+
+absl::StatusOr<std::optional<pipeline::HostLink>> LinkOf(const PlanArguments& arguments) {
+  if (arguments.link.empty()) {
+    if (!arguments.link_delay_ms) return std::nullopt;
+    return absl::InvalidArgumentError("--link-delay-ms needs --link, the link's rate");
+  }
+  MILLRACE_ASSIGN_OR_RETURN(const double rate, ParseLinkRate(arguments.link, "--link"));
+  return pipeline::HostLink{.bytes_per_s = rate, .delay_ms = arguments.link_delay_ms.value_or(0)};
 }
 
 // A network and the request for its plan.
@@ -96,12 +122,18 @@ std::vector<int> LayersOfStages(const pipeline::Cuts& cuts, int layers) {
 // Options that the command line omits are taken from the model's configuration.
 void TakeFromModel(const MeasuredModel& model, const PlanArguments& arguments,
                    PlanRequest& request) {
+  request.hosts.copy_every = model.hosts.copy_every;
+  request.hosts.kept_of_weights = model.hosts.kept_of_weights;
   const int layers = static_cast<int>(model.costs.layers.size());
   if (!arguments.schedule) request.schedule = model.schedule;
   if (request.period_ms == 0) request.period_ms = model.period_ms;
   const bool open =
       request.devices == 0 && request.layers_of_stages.empty() && request.placement.empty();
   if (!open) return;
+  if (!request.names_hosts()) request.hosts.host_of_stage = model.hosts.host_of_stage;
+  const bool other_stages =
+      request.names_hosts() && std::ssize(request.hosts.host_of_stage) != model.stages;
+  if (other_stages) return;  // --stages-on says how many.
   if (model.cuts.empty() || request.schedule == kAutoSchedule) {
     request.devices = request.separate_backwards ? 2 * model.stages - 1 : model.stages;
   } else {
@@ -109,7 +141,8 @@ void TakeFromModel(const MeasuredModel& model, const PlanArguments& arguments,
   }
 }
 
-absl::StatusOr<Planning> PlanningFor(const PlanArguments& arguments, const MeasureModel& measure) {
+// Costs and request, before the link is known.
+absl::StatusOr<Planning> WithoutLink(const PlanArguments& arguments, const MeasureModel& measure) {
   if (arguments.costs.empty() == arguments.config.empty()) {
     return absl::InvalidArgumentError(measure ? "give either --costs or --config"
                                               : "give the costs: --costs costs.json");
@@ -126,6 +159,18 @@ absl::StatusOr<Planning> PlanningFor(const PlanArguments& arguments, const Measu
   MILLRACE_ASSIGN_OR_RETURN(MeasuredModel model, measure(arguments.config, arguments.stream));
   TakeFromModel(model, arguments, planning.request);
   planning.network = std::move(model.costs);
+  return planning;
+}
+
+absl::StatusOr<Planning> PlanningFor(const PlanArguments& arguments, const MeasureModel& measure) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::optional<pipeline::HostLink> link, LinkOf(arguments));
+  MILLRACE_ASSIGN_OR_RETURN(Planning planning, WithoutLink(arguments, measure));
+  if (link && !planning.request.names_hosts()) {
+    return absl::InvalidArgumentError(
+        "--link is for stages on several hosts; give --stages-on, such as 1,0, or "
+        "schedule.stages_on in the --config");
+  }
+  planning.request.link = link;
   return planning;
 }
 
@@ -195,6 +240,7 @@ void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures) {
                    "auto: the spread of costs: 0.1 for 10 %. Left out: as measured, else 0.1")
       ->check(CLI::Range(0.0, 2.0));
   AddScheduleOptions(*plan, request);
+  AddHosts(*plan, arguments);
   plan->add_flag("--json", arguments.json, "Print JSON");
   AddDrawings(*plan, arguments.drawings);
   plan->footer(absl::StrCat(kFooter, measures ? kMeasuredExamples : ""));

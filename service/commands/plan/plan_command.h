@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/plan/cuts.h"
+#include "pipeline/planner/host_traffic.h"
 #include "pipeline/planner/layer_profile.h"
 #include "service/commands/plan/drawing_files.h"
 #include "service/commands/plan/plan_request.h"
@@ -24,6 +25,8 @@ struct MeasuredModel {
   pipeline::Cuts cuts = {};
   /// 0: as short as possible.
   double period_ms = 0;
+  /// No host of a stage: all are on one.
+  pipeline::HostPlacement hosts = {};
 };
 
 /// Measures the model of a stream in the configuration at a path. An empty name means the only
@@ -40,6 +43,9 @@ struct PlanArguments {
   /// Nullopt: the schedule of the configuration, or of the request.
   std::optional<std::string> schedule = {};
   PlanRequest request = {};
+  /// As ParseLinkRate(); empty: not known.
+  std::string link = {};
+  std::optional<double> link_delay_ms = {};
   bool compare = false;
   bool json = false;
   /// A file to write; empty: no file.

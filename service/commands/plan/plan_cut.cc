@@ -49,10 +49,10 @@ absl::StatusOr<PlanCut> CutByHand(int layers, const PlanRequest& request) {
 
 absl::StatusOr<int> StagesFor(int layers, const PlanRequest& request) {
   if (!request.placement.empty()) return static_cast<int>(request.placement.size());
-  if (!Separates(request)) {
-    return request.devices > 0 ? request.devices : std::min(kDevices, layers);
-  }
-  if (request.devices == 0) return std::min(kDevices, layers);
+  const int stages = request.names_hosts() ? static_cast<int>(request.hosts.host_of_stage.size())
+                                           : std::min(kDevices, layers);
+  if (request.devices == 0) return stages;
+  if (!Separates(request)) return request.devices;
   if (request.devices % 2 == 1) return (request.devices + 1) / 2;
   return absl::InvalidArgumentError(
       absl::StrCat("--separate-backwards takes 2K + 1 devices for K cuts; ask for --devices ",

@@ -71,6 +71,17 @@ std::string SubtitleOf(const PlanReport& report) {
   return text;
 }
 
+// "stage 1, host 2".
+std::vector<std::string> RowNamesOf(const PlanReport& report) {
+  std::vector<std::string> names = pipeline::RowNames(report.plan);
+  if (!report.hosts) return names;
+  for (std::size_t device = 0; device < names.size(); ++device) {
+    const int stage = report.plan.devices[device].front().stage;
+    absl::StrAppend(&names[device], ", host ", report.hosts->host_of_stage[stage - 1]);
+  }
+  return names;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> PlanSvg(const std::vector<PlanReport>& phases) {
@@ -79,7 +90,7 @@ absl::StatusOr<std::string> PlanSvg(const std::vector<PlanReport>& phases) {
   return pipeline::TimelineSvg({.title = report.schedule,
                                 .subtitle = SubtitleOf(report),
                                 .unit = "ms",
-                                .row_names = pipeline::RowNames(report.plan),
+                                .row_names = RowNamesOf(report),
                                 .events = std::move(run.events),
                                 .copies = std::move(run.copies),
                                 .end = run.end});

@@ -64,6 +64,9 @@ json OperationsJson(const pipeline::Plan& plan) {
 }
 
 json BottleneckJson(const NetworkProfile& network, const Bottleneck& bottleneck) {
+  if (bottleneck.kind == Bottleneck::Kind::kLink) {
+    return {{"kind", "link"}, {"host", bottleneck.number}, {"load_ms", bottleneck.load_ms}};
+  }
   static constexpr const char* kKinds[] = {"stage", "device", "cut"};
   const char* kind = kKinds[static_cast<int>(bottleneck.kind)];
   return {{"kind", kind},
@@ -72,6 +75,28 @@ json BottleneckJson(const NetworkProfile& network, const Bottleneck& bottleneck)
           {"layer", bottleneck.layer},
           {"layer_name", network.layers[bottleneck.layer].name},
           {"layer_ms", bottleneck.layer_ms}};
+}
+
+json HostsJson(const PlannedHosts& hosts) {
+  json transfers = json::array();
+  for (const pipeline::HostTransfer& transfer : hosts.transfers) {
+    transfers.push_back({{"kind", std::string(Name(transfer.kind))},
+                         {"from", transfer.from},
+                         {"to", transfer.to},
+                         {"bytes", transfer.bytes}});
+  }
+  json loads = json::array();
+  for (const pipeline::HostLoad& load : hosts.loads) {
+    loads.push_back({{"sent_bytes", load.sent_bytes}, {"received_bytes", load.received_bytes}});
+  }
+  json object = {{"stages_on", hosts.host_of_stage},
+                 {"transfers", std::move(transfers)},
+                 {"loads", std::move(loads)}};
+  if (hosts.link) {
+    object["link_bytes_per_s"] = hosts.link->bytes_per_s;
+    object["link_delay_ms"] = hosts.link->delay_ms;
+  }
+  return object;
 }
 
 void AddFound(const FoundPlan& found, json& object) {
@@ -107,6 +132,7 @@ json ReportJson(const NetworkProfile& network, const PlanReport& report) {
     object["holds"] = report.asked_period_ms >= report.min_period_ms * (1 - 1e-9);
   }
   if (report.bound_ms) object["bound_ms"] = *report.bound_ms;
+  if (report.hosts) object["hosts"] = HostsJson(*report.hosts);
   if (report.found) AddFound(*report.found, object);
   return object;
 }

@@ -96,6 +96,12 @@ Bottleneck FindBottleneck(const pipeline::NetworkProfile& network, const PlanRep
              .copies = static_cast<int>(
                  std::ranges::count(copies.all(), copy.link, &pipeline::DeviceCopy::link))};
   }
+  if (report.hosts) {
+    const BusiestLink link = BusiestLinkOf(*report.hosts);
+    if (link.ms >= worst.load_ms) {
+      return {.kind = Bottleneck::Kind::kLink, .number = link.host, .load_ms = link.ms};
+    }
+  }
   const bool cut = worst.kind == Bottleneck::Kind::kCut;
   worst.layer_ms = cut ? worst.load_ms : network.layers[worst.layer].cost.total();
   return worst;

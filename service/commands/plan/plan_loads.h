@@ -13,8 +13,8 @@ namespace millrace::service {
     const pipeline::NetworkProfile& network, const pipeline::Cuts& cuts, const pipeline::Plan& plan,
     const std::vector<pipeline::StageCost>& costs);
 
-/// The stage, device or cut with the largest load. A cut's load is that of the link that carries
-/// its copies, one way. REQUIRES: plan, costs and stages of `report` are set.
+/// The stage, device, cut or host's link with the largest load. A cut's load is that of the link
+/// that carries its copies, one way. REQUIRES: plan, costs and stages of `report` are set.
 [[nodiscard]] Bottleneck FindBottleneck(const pipeline::NetworkProfile& network,
                                         const PlanReport& report);
 

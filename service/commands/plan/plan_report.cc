@@ -29,18 +29,20 @@ double PeriodToPlanFor(const PlanRequest& request, const std::vector<StageCost>&
   return 0;
 }
 
-absl::StatusOr<Phases> PhasesFor(const PlanRequest& request, const PlanCut& cut,
-                                 const std::vector<StageCost>& costs) {
-  return pipeline::MakePhases(request.schedule,
-                              {.shape = {.stages = static_cast<int>(costs.size()), .skips = {}},
-                               .costs = costs,
-                               .period = PeriodToPlanFor(request, costs),
-                               .samples = request.micro_batches,
-                               .recompute = request.recompute,
-                               .separate_backwards = request.separate_backwards,
-                               .switch_at = request.switch_at,
-                               .device_of = cut.device_of,
-                               .devices = request.devices});
+absl::StatusOr<Phases> PhasesFor(const NetworkProfile& network, const PlanRequest& request,
+                                 const PlanCut& cut, const std::vector<StageCost>& costs) {
+  pipeline::PipelineShape shape{.stages = static_cast<int>(costs.size()), .skips = {}};
+  // On one host, the copy behind a stage has the bytes of the skips that pass there.
+  if (request.names_hosts()) shape.skips = pipeline::SkipsOf(network, cut.cuts);
+  return pipeline::MakePhases(request.schedule, {.shape = std::move(shape),
+                                                 .costs = costs,
+                                                 .period = PeriodToPlanFor(request, costs),
+                                                 .samples = request.micro_batches,
+                                                 .recompute = request.recompute,
+                                                 .separate_backwards = request.separate_backwards,
+                                                 .switch_at = request.switch_at,
+                                                 .device_of = cut.device_of,
+                                                 .devices = request.devices});
 }
 
 // Speed-up over one device that does the same work and the same number of updates, one sample at a
@@ -65,19 +67,23 @@ void AddSpeedUp(const NetworkProfile& network, PlanReport& report) {
 }
 
 void AddTimes(const PlanRequest& request, PlanReport& report) {
-  report.min_period_ms = pipeline::SteadyPeriod(report.plan, report.costs);
+  report.min_period_ms = std::max(pipeline::SteadyPeriod(report.plan, report.costs),
+                                  MinPeriodOverHosts(request, report));
   report.asked_period_ms = request.period_ms;
-  pipeline::SteadyFigures steady =
-      pipeline::Steady(report.plan, report.costs, report.asked_period_ms);
+  pipeline::SteadyFigures steady = pipeline::Steady(
+      report.plan, report.costs, std::max(report.asked_period_ms, report.min_period_ms));
   report.period_ms = steady.period;
   report.delay_ms = steady.delay;
+  if (request.names_hosts() && request.link) {
+    report.delay_ms += pipeline::InputMs(report.hosts->transfers, *request.link);
+  }
   report.idle = std::move(steady.idle);
 }
 
 absl::StatusOr<std::vector<PlanReport>> ReportsFor(const NetworkProfile& network,
                                                    const PlanRequest& request, const PlanCut& cut) {
   const auto costs = pipeline::StageCosts(pipeline::CostsOf(network.layers), cut.cuts);
-  MILLRACE_ASSIGN_OR_RETURN(Phases phases, PhasesFor(request, cut, costs));
+  MILLRACE_ASSIGN_OR_RETURN(Phases phases, PhasesFor(network, request, cut, costs));
   std::vector<PlanReport> reports;
   for (pipeline::Phase& phase : phases) {
     MILLRACE_ASSIGN_OR_RETURN(PlanReport report, ReportOf(network, request, cut, std::move(phase)));
@@ -131,6 +137,31 @@ absl::StatusOr<std::vector<PlanReport>> FoundReports(const NetworkProfile& costs
   return reports;
 }
 
+absl::StatusOr<std::vector<PlanReport>> ReportsWithCopies(const NetworkProfile& costs,
+                                                          const PlanRequest& request) {
+  auto contiguous = ContiguousReports(costs, request);
+  if (!LeavesRunsOpen(request)) return contiguous;
+  // Balanced loads do not guarantee an order without waits: the resulting period decides.
+  auto scattered = ScatteredReports(costs, request);
+  if (!scattered.ok()) return contiguous;
+  const bool faster = !contiguous.ok() || scattered->front().min_period_ms <
+                                              contiguous->front().min_period_ms * (1 - 1e-9);
+  return faster ? scattered : contiguous;
+}
+
+// Cuts and orders are those of `serve`. It plans as if all stages were threads of one process,
+// which pass tensors without a copy.
+absl::StatusOr<std::vector<PlanReport>> ReportsOverHosts(NetworkProfile costs,
+                                                         const PlanRequest& request) {
+  if (request.schedule == kAutoSchedule || request.schedule == "local") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("schedule ", request.schedule,
+                     " runs on one host; use another one, such as one_f_one_b_star"));
+  }
+  for (pipeline::LayerProfile& layer : costs.layers) layer.cost.copy = 0;
+  return ContiguousReports(costs, request);
+}
+
 }  // namespace
 
 absl::StatusOr<PlanReport> ReportOf(const NetworkProfile& network, const PlanRequest& request,
@@ -142,6 +173,9 @@ absl::StatusOr<PlanReport> ReportOf(const NetworkProfile& network, const PlanReq
   report.first_sample = phase.first_sample;
   report.plan = std::move(phase.plan);
   report.costs = pipeline::StageCosts(pipeline::CostsOf(network.layers), cut.cuts);
+  if (request.names_hosts()) {
+    MILLRACE_RETURN_IF_ERROR(PlaceOnHosts(network, request, cut, report));
+  }
   report.stages = PlannedStages(network, cut.cuts, report.plan, report.costs);
   MILLRACE_ASSIGN_OR_RETURN(const auto figures, pipeline::CheckPlan(report.plan));
   for (std::size_t i = 0; i < figures.size(); ++i) report.stages[i].figures = figures[i];
@@ -158,15 +192,9 @@ absl::StatusOr<PlanReport> ReportOf(const NetworkProfile& network, const PlanReq
 
 absl::StatusOr<std::vector<PlanReport>> MakePlanReports(const NetworkProfile& costs,
                                                         const PlanRequest& request) {
+  if (request.names_hosts()) return ReportsOverHosts(costs, request);
   if (request.schedule == kAutoSchedule) return FoundReports(costs, request);
-  auto contiguous = ContiguousReports(costs, request);
-  if (!LeavesRunsOpen(request)) return contiguous;
-  // Balanced loads do not guarantee an order without waits: the resulting period decides.
-  auto scattered = ScatteredReports(costs, request);
-  if (!scattered.ok()) return contiguous;
-  const bool faster = !contiguous.ok() || scattered->front().min_period_ms <
-                                              contiguous->front().min_period_ms * (1 - 1e-9);
-  return faster ? scattered : contiguous;
+  return ReportsWithCopies(costs, request);
 }
 
 absl::StatusOr<std::vector<ComparedSchedule>> CompareSchedules(const NetworkProfile& costs,

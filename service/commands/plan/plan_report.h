@@ -11,6 +11,7 @@
 #include "pipeline/plan/plan_checker.h"
 #include "pipeline/planner/layer_profile.h"
 #include "service/commands/plan/plan_cut.h"
+#include "service/commands/plan/plan_hosts.h"
 #include "service/commands/plan/plan_request.h"
 
 namespace millrace::service {
@@ -32,12 +33,12 @@ struct PlannedStage {
 
 /// The largest load per sample. No order of the same work has a shorter period.
 struct Bottleneck {
-  enum class Kind { kStage, kDevice, kCut };
+  enum class Kind { kStage, kDevice, kCut, kLink };
   Kind kind = Kind::kStage;
-  /// The stage (from 1), the device (from 0), or the stage before the cut (from 1).
+  /// The stage (from 1), the device (from 0), the stage before the cut (from 1), or the host.
   int number = 1;
   double load_ms = 0;
-  /// The layer with the largest share of the load, or the layer before the cut.
+  /// The layer with the largest share of the load, or the layer before the cut. Not for a link.
   int layer = 0;
   double layer_ms = 0;
   /// For a cut: the copies of a sample that share its link.
@@ -89,6 +90,8 @@ struct PlanReport {
   /// Lower bound of the period for any partition over these devices. Set if runs of layers were
   /// searched for.
   std::optional<double> bound_ms = {};
+  /// Set if stages are on several hosts. Plan, costs and times are then those over the hosts.
+  std::optional<PlannedHosts> hosts = {};
   /// Set for auto. All times above are then means over samples with and without an update.
   std::optional<FoundPlan> found = {};
 };

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pipeline/planner/host_traffic.h"
 #include "pipeline/schedules/schedules.h"
 
 namespace millrace::service {
@@ -32,6 +33,12 @@ struct PlanRequest {
   std::vector<int> placement = {};
   /// For auto: standard deviation of the logarithm of the costs. Nullopt: as measured, or 0.1.
   std::optional<double> spread = {};
+  /// Stages on several hosts. No host of a stage: all are on one.
+  pipeline::HostPlacement hosts = {};
+  /// The link of each host. Nullopt: transfers take no time.
+  std::optional<pipeline::HostLink> link = {};
+
+  [[nodiscard]] bool names_hosts() const { return !hosts.host_of_stage.empty(); }
 };
 
 }  // namespace millrace::service

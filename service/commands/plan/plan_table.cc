@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "base/plural.h"
 #include "service/commands/plan/plan_auto.h"
+#include "service/commands/plan/plan_hosts.h"
 #include "service/terminal/text_table.h"
 
 namespace millrace::service {
@@ -35,6 +36,7 @@ std::string StagesText(const PlanReport& report) {
   std::vector<std::string> heads = {"stage",    "layers",    "device",     "load ms",     "slots",
                                     "mismatch", "staleness", "weight gap", "gradient age"};
   if (bytes) heads.emplace_back("memory");
+  if (report.hosts) heads.emplace_back("host");
   TextTable table(heads);
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     const PlannedStage& stage = report.stages[i];
@@ -48,6 +50,7 @@ std::string StagesText(const PlanReport& report) {
                                       absl::StrCat(stage.figures.weight_gap),
                                       absl::StrCat(stage.figures.gradient_age)};
     if (bytes) cells.push_back(BytesText(stage.memory_bytes, MaxMemory(report)));
+    if (report.hosts) cells.push_back(absl::StrCat(report.hosts->host_of_stage[i]));
     table.Add(std::move(cells));
   }
   return table.Text();
@@ -72,7 +75,11 @@ std::string BottleneckText(const NetworkProfile& network, const PlanReport& repo
       absl::StrCat(PlaceText(report), ": ", NumberText(bottleneck.load_ms), " ms a sample");
   const std::string layer =
       absl::StrCat("layer ", bottleneck.layer, " (", network.layers[bottleneck.layer].name, ")");
-  if (bottleneck.kind == Bottleneck::Kind::kCut && bottleneck.copies > 1) {
+  if (bottleneck.kind == Bottleneck::Kind::kLink) {
+    const BusiestLink link = BusiestLinkOf(*report.hosts);
+    absl::StrAppend(&text, link.receives ? " to receive " : " to send ",
+                    BytesText(link.bytes, link.bytes));
+  } else if (bottleneck.kind == Bottleneck::Kind::kCut && bottleneck.copies > 1) {
     absl::StrAppend(&text, ", for the ", bottleneck.copies, " copies that share its link");
   } else if (bottleneck.kind == Bottleneck::Kind::kCut) {
     absl::StrAppend(&text, " to copy the output of ", layer, ", or its gradient back");
@@ -143,7 +150,12 @@ std::string TextOfPlan(const NetworkProfile& network, const PlanReport& report) 
       absl::StrCat("schedule ", report.schedule, ", ", Plural(report.stages.size(), "stage"),
                    " on ", Plural(report.plan.devices.size(), "device"));
   if (report.first_sample > 0) absl::StrAppend(&text, ", from sample ", report.first_sample);
-  return absl::StrCat(text, "\n\n", StagesText(report), "\n", SummaryText(network, report),
+  if (report.hosts) {
+    absl::StrAppend(&text, " of ", Plural(report.hosts->loads.size(), "host"));
+  }
+  const std::string hosts = report.hosts ? HostsText(*report.hosts) : "";
+  return absl::StrCat(text, "\n\n", StagesText(report), "\n", hosts, hosts.empty() ? "" : "\n",
+                      SummaryText(network, report),
                       report.found ? FoundText(*report.found, MaxStaleness(report)) : "");
 }
 
@@ -179,6 +191,8 @@ std::string PlaceText(const PlanReport& report) {
       return absl::StrCat("device ", number);
     case Bottleneck::Kind::kCut:
       return absl::StrCat("the cut behind stage ", number);
+    case Bottleneck::Kind::kLink:
+      return absl::StrCat("the link of host ", number);
   }
   return "";
 }

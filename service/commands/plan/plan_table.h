@@ -16,7 +16,8 @@ namespace millrace::service {
 /// One line per fitting schedule; below them, the reasons why the others do not fit.
 [[nodiscard]] std::string CompareText(const std::vector<ComparedSchedule>& schedules);
 
-/// The bottleneck's place: "stage 2 (layers 3-5)", "device 1", "the cut behind stage 2".
+/// The bottleneck's place: "stage 2 (layers 3-5)", "device 1", "the cut behind stage 2",
+/// "the link of host 0".
 [[nodiscard]] std::string PlaceText(const PlanReport& report);
 
 }  // namespace millrace::service

@@ -3,7 +3,9 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -13,7 +15,11 @@
 #include "pipeline/flow/flow_follower.h"
 #include "pipeline/flow/flow_learner.h"
 #include "pipeline/flow/flow_options.h"
+#include "pipeline/flow/flow_profile.h"
 #include "pipeline/learner/flow_network_names.h"
+#include "pipeline/planner/host_traffic.h"
+#include "pipeline/schedules/schedules.h"
+#include "pipeline/wires/message_head.h"
 #include "tests/pipeline/support/flow_modules.h"
 #include "tests/pipeline/support/moving_waves.h"
 #include "tests/pipeline/support/ranked_learners.h"
@@ -109,6 +115,75 @@ TEST_F(FlowRanksTest, RollBackDivergedWeightsOnAllRanks) {
 TEST_F(FlowRanksTest, GoOnFromGoodWeightsAfterOneIsLost) {
   for (const char* schedule : {"one_f_one_b_star", "partime"}) {
     GoesOnFromGoodWeights(Task(Watchful("refine")), ThreeStages(schedule));
+  }
+}
+
+// What `millrace plan` says in advance.
+class FlowTrafficTest : public FlowRanksTest {
+ protected:
+  using ByPair = std::map<std::pair<int, int>, FakeWires::Traffic>;
+
+  [[nodiscard]] ByPair Send(const LearnerOptions& options, const FlowTaskOptions& task,
+                            int samples) const {
+    FakeHosts hosts(FollowFlow);
+    LearnerHooks hooks;
+    hooks.join_ranks = [&](const JoinRequest& request) { return hosts.Join(request.size, {}); };
+    {
+      const auto learner = MakeFlowLearner(
+          options, task, [](const ModelPrediction&) {}, hooks);
+      EXPECT_TRUE(learner.ok()) << learner.status();
+      for (int i = 0; i < samples; ++i) {
+        const ShownSample shown = Task({}).show(i);
+        EXPECT_TRUE(AwaitRoom(**learner).ok());
+        EXPECT_TRUE((*learner)->Admit(shown.sample()).ok());
+      }
+      EXPECT_TRUE((*learner)->Drain().ok());
+    }
+    ByPair all;
+    for (int from = 0; from < 3; ++from) {
+      for (int to = 0; to < 3; ++to) all[{from, to}] = hosts.traffic(from, to);
+    }
+    return all;
+  }
+};
+
+TEST_F(FlowTrafficTest, TheBytesBetweenHostsAreThoseThatThePlannerKnows) {
+  for (const char* network : {"flow", "refine"}) {
+    SCOPED_TRACE(network);
+    const LearnerOptions options{.width = kWavesSide,
+                                 .height = kWavesSide,
+                                 .schedule = "one_f_one_b_star",
+                                 .stages = 3,
+                                 .cuts = {2, 5},
+                                 .rank_of_stage = {2, 1, 0},
+                                 .copy_every = 10};
+    const FlowTaskOptions task = {.network = network};
+    const auto profiled = ProfileFlow(options, task, /*runs=*/1);
+    ASSERT_TRUE(profiled.ok()) << profiled.status();
+    const Plan plan =
+        *MakePlan(options.schedule,
+                  {.shape = {.stages = 3}, .costs = std::vector<StageCost>(3, kAssumedCost)});
+    const HostPlacement placement = {
+        .host_of_stage = options.rank_of_stage,
+        .copy_every = options.copy_every,
+        .kept_of_weights = static_cast<double>(OptimizerStateTensors(options.optimizer))};
+    std::map<std::pair<int, int>, double> bytes;
+    for (const HostTransfer& transfer :
+         TransfersOf(profiled->costs, options.cuts, plan, placement)) {
+      bytes[{transfer.from, transfer.to}] += transfer.bytes;
+    }
+    // What each run sends besides its samples falls out of the difference.
+    constexpr int kMore = 40;
+    const ByPair few = Send(options, task, 20);
+    const ByPair many = Send(options, task, 20 + kMore);
+    for (const auto& [pair, traffic] : many) {
+      SCOPED_TRACE(testing::PrintToString(pair));
+      const double expected = bytes[pair] * kMore;
+      const auto sent = static_cast<double>(traffic.bytes - few.at(pair).bytes);
+      const auto messages = static_cast<double>(traffic.messages - few.at(pair).messages);
+      EXPECT_GE(sent, expected);
+      EXPECT_LE(sent, expected + messages * sizeof(EncodedHead));
+    }
   }
 }
 

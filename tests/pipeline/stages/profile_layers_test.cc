@@ -115,6 +115,11 @@ TEST(ProfileLayersTest, BytesAreThoseOfWeightsCutsAndWhatIsKept) {
     EXPECT_GE(layer.activation_bytes, 2 * kRow) << "input and output";
     EXPECT_LE(layer.activation_bytes, 1024);
   }
+  ASSERT_EQ(network.skips.size(), 1U);
+  EXPECT_EQ(network.skips[0].from, 0);
+  EXPECT_EQ(network.skips[0].to, kSmallLayers - 2);
+  EXPECT_EQ(network.skips[0].bytes, kRow);
+  EXPECT_EQ(network.input_bytes, kRow);
   // A sum with a skip keeps the tanh and makes one tensor more of it, and reads one more.
   EXPECT_GE(network.layers[kSmallLayers - 2].activation_bytes,
             network.layers[1].activation_bytes + 2 * kRow);

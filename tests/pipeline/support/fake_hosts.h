@@ -33,6 +33,12 @@ class FakeHosts {
     for (const auto& wires : wires_) wires->of(0).Abort(absl::CancelledError("the test ends"));
   }
 
+  // Of the newest ranks.
+  [[nodiscard]] FakeWires::Traffic traffic(int from, int to) const {
+    const MutexLock lock(mu_);
+    return wires_.back()->traffic(from, to);
+  }
+
   std::unique_ptr<RankGroup> Join(int size, const Loss& loss) {
     const MutexLock lock(mu_);
     const auto epoch = static_cast<std::int64_t>(wires_.size()) + 1;
@@ -52,7 +58,7 @@ class FakeHosts {
 
  private:
   const Follow follow_;
-  Mutex mu_;
+  mutable Mutex mu_;
   std::vector<std::unique_ptr<FakeWires>> wires_ ABSL_GUARDED_BY(mu_);
   std::vector<std::jthread> threads_;
 };

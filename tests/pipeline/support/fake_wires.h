@@ -59,6 +59,16 @@ class FakeWires {
     const MutexLock lock(mu_);
     return arrived_;
   }
+  /// Messages that have arrived from one rank at another one, and their bytes.
+  struct Traffic {
+    std::int64_t messages = 0;
+    std::int64_t bytes = 0;
+  };
+  [[nodiscard]] Traffic traffic(int from, int to) const {
+    const MutexLock lock(mu_);
+    const auto found = traffic_.find({from, to});
+    return found != traffic_.end() ? found->second : Traffic{};
+  }
 
  private:
   using Pair = std::tuple<int, int, int>;  // From, to, tag.
@@ -147,6 +157,9 @@ class FakeWires {
     MILLRACE_CHECK(sender.sent.size() <= receiver.received.size());
     std::ranges::copy(sender.sent, receiver.received.begin());
     sender.done = receiver.done = true;
+    Traffic& traffic = traffic_[{sender.rank, receiver.rank}];
+    ++traffic.messages;
+    traffic.bytes += static_cast<std::int64_t>(sender.sent.size());
     if (++arrived_ == lose_after_) lost_[to_lose_] = true;
     changed_.notify_all();
     return true;
@@ -169,6 +182,7 @@ class FakeWires {
   std::map<int, absl::Status> aborted_ ABSL_GUARDED_BY(mu_);
   std::map<int, std::string> news_ ABSL_GUARDED_BY(mu_);
   std::int64_t arrived_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<std::pair<int, int>, Traffic> traffic_ ABSL_GUARDED_BY(mu_);
   std::int64_t lose_after_ ABSL_GUARDED_BY(mu_) = -1;
   int to_lose_ ABSL_GUARDED_BY(mu_) = 0;
 };

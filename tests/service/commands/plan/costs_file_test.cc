@@ -40,13 +40,18 @@ TEST(CostsFileTest, WhatIsWrittenIsRead) {
                                             {.name = "b \"quoted\"", .weight_bytes = 3}},
                                  .copy_gb_per_s = 4,
                                  .memory_bytes = 5,
-                                 .spread = 0.25};
+                                 .spread = 0.25,
+                                 .skips = {{.from = 0, .to = 1, .bytes = 5e5}},
+                                 .input_bytes = 7};
   costs.layers[0].output_bytes = 1e6;
   const auto read = ParseCosts("c.json", CostsText(costs));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(CostsText(*read), CostsText(costs));
   EXPECT_EQ(read->layers[0].cost.copy, 0.25);
   EXPECT_EQ(read->spread, 0.25);
+  ASSERT_EQ(read->skips.size(), 1U);
+  EXPECT_EQ(read->skips[0].bytes, 5e5);
+  EXPECT_EQ(read->input_bytes, 7);
 }
 
 void ExpectRefused(const std::string& text, const std::string& part, const std::string& other) {
@@ -68,6 +73,20 @@ TEST(CostsFileTest, ErrorsNameTheLayerTheKeyAndWhatIsAllowed) {
                 "layer 0 (layer0): weight_gradient_ms is 2.5", "at most backward_ms, 2");
   ExpectRefused(R"({"layers": [{"forward_ms": 1, "name": 7}]})", "layer 0: name is 7", "text");
   ExpectRefused(R"({"layers": [5]})", "layer 0", "object");
+}
+
+TEST(CostsFileTest, ErrorsOfSkipsNameTheSkipAndWhatIsAllowed) {
+  const auto with = [](const std::string& skips) {
+    return R"({"layers": [{"forward_ms": 1, "output_bytes": 8}, {"forward_ms": 1}], "skips": )" +
+           skips + "}";
+  };
+  ExpectRefused(with("7"), "skips", "a list");
+  ExpectRefused(with(R"([{"from": 0, "to": 2}])"), "skip 0: it leads from layer 0 to 2",
+                "two layers from 0 to 1");
+  ExpectRefused(with(R"([{"from": 1, "to": 1}])"), "skip 0", "the later one last");
+  ExpectRefused(with(R"([{"from": 0, "to": 1, "bytes": 5}, {"from": 0, "to": 1, "bytes": 5}])"),
+                "skip 1: it has 5 bytes", "output_bytes of layer 0");
+  ExpectRefused(with(R"([{"to": 1, "size": 5}])"), "no key \"size\"", "from, to, bytes");
 }
 
 TEST(CostsFileTest, ErrorsOfTheFileSayWhatIsAllowed) {

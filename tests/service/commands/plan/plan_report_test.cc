@@ -334,6 +334,33 @@ TEST(CmdPlanTest, WhatIsAskedForComesBeforeWhatIsConfigured) {
   EXPECT_THAT(RunWith(arguments).out, HasSubstr("schedule auto: one_f_one_b_star"));
 }
 
+TEST(CmdPlanTest, TakesStagesOnHostsFromTheCommandLineOrTheConfiguration) {
+  const auto measured = [](const std::string&,
+                           const std::string&) -> absl::StatusOr<MeasuredModel> {
+    return MeasuredModel{.costs = Network({1, 1, 1, 1}),
+                         .schedule = "partime",
+                         .stages = 2,
+                         .cuts = {1},
+                         .hosts = {.host_of_stage = {1, 0}}};
+  };
+  PlanArguments arguments{.config = "model.yaml"};
+  EXPECT_THAT(RunWith(arguments, measured).out, HasSubstr("2 stages on 2 devices of 2 hosts"));
+  arguments.request.hosts.host_of_stage = {2, 1, 1, 0};
+  EXPECT_THAT(RunWith(arguments, measured).out, HasSubstr("4 stages on 4 devices of 3 hosts"));
+  arguments.schedule = "auto";
+  EXPECT_THAT(RunWith(arguments, measured).errors, HasSubstr("schedule auto runs on one host"));
+}
+
+TEST(CmdPlanTest, ALinkNeedsARateAndHosts) {
+  PlanArguments arguments{.config = "model.yaml", .stream = "gate", .link = "1gbit"};
+  EXPECT_THAT(RunWith(arguments).errors, HasSubstr("give --stages-on"));
+  arguments.link = "quick";
+  EXPECT_THAT(RunWith(arguments).errors, HasSubstr("--link: 'quick' is no rate"));
+  arguments.link = "";
+  arguments.link_delay_ms = 1;
+  EXPECT_THAT(RunWith(arguments).errors, HasSubstr("--link-delay-ms needs --link"));
+}
+
 TEST(CmdPlanTest, SavesCostsThatItReadsBack) {
   const std::string path = ::testing::TempDir() + "/plan_report_test_costs.json";
   const Ran measured = RunWith({.config = "model.yaml", .stream = "gate", .save_costs = path});

@@ -125,6 +125,30 @@ class PlanTest(unittest.TestCase):
         self.assert_refused("gate, road", "--config", str(path))
         self.assert_refused("no stream rood", "--config", str(path), "--stream", "rood")
 
+    def test_stages_on_other_hosts(self):
+        layer = {"forward_ms": 1, "backward_ms": 2, "output_bytes": 1e6, "weight_bytes": 1e5}
+        self.costs = self.write([layer] * 4, input_bytes=1e5)
+        hosts = ("--schedule", "partime", "--stages", "2,2", "--stages-on", "1,0")
+        slow = self.plan(*hosts, "--link", "200mbit")
+        # Host 0 receives the activations, and the copies of two layers with one number more a weight. It sends the
+        # gradients and the input.
+        [load, _] = slow["hosts"]["loads"]
+        self.assertAlmostEqual(load["received_bytes"], 1e6 + 2 * 2 * 1e5 / 100)
+        self.assertAlmostEqual(load["sent_bytes"], 1.1e6)
+        self.assertEqual((slow["bottleneck"]["kind"], slow["bottleneck"]["host"]), ("link", 0))
+        self.assertAlmostEqual(slow["bottleneck"]["load_ms"], 1.1e6 / 25e3)
+        self.assertGreaterEqual(slow["period_ms"], slow["bottleneck"]["load_ms"])
+        quick = self.plan(*hosts, "--link", "10Gbps")
+        self.assertEqual(quick["bottleneck"]["kind"], "stage")
+        self.assertAlmostEqual(quick["period_ms"], 6)
+        drawing = self.folder / "plan.svg"
+        result = run("plan", "--costs", self.costs, *hosts, "--link", "200mbit", "--svg", str(drawing))
+        for part in ("2 stages on 2 devices of 2 hosts", "ms at 200 Mbit/s", "gradients", "the link of host 0"):
+            self.assertIn(part, result.stdout)
+        self.assertIn("stage 1, host 1", drawing.read_text())
+        self.assert_refused("'1 apple' is no rate", "--costs", self.costs, *hosts, "--link", "1 apple")
+        self.assert_refused("fall from stage to stage", "--costs", self.costs, "--stages-on", "2,0")
+
     def test_a_split_backward(self):
         layers = [{"forward_ms": 1, "backward_ms": 2, "weight_gradient_ms": 1}] * 4
         self.costs = self.write(layers)
