@@ -68,11 +68,13 @@ absl::Status PhasedEngine::SwitchIfDue() {
   return Begin(phase_ + 1);
 }
 
-absl::Status PhasedEngine::Switch(Plan plan, absl::FunctionRef<void(const Phase&)> while_idle) {
+absl::Status PhasedEngine::Switch(Plan plan,
+                                  absl::FunctionRef<absl::Status(const Phase&)> while_idle) {
   MILLRACE_RETURN_IF_ERROR(CheckPlan(plan).status());
   MILLRACE_RETURN_IF_ERROR(Drain());
-  phases_ = {{.plan = std::move(plan), .first_sample = next_sample_}};
-  while_idle(phases_.front());
+  const Phase next = {.plan = std::move(plan), .first_sample = next_sample_};
+  MILLRACE_RETURN_IF_ERROR(while_idle(next));
+  phases_ = {next};
   return Begin(0);
 }
 

@@ -54,8 +54,9 @@ class PhasedEngine {
 
   /// Drains the running plan, and continues with `plan` from the next admitted sample. Later phases
   /// are discarded. Calls `while_idle` with the new phase between the two, while nothing runs.
-  /// Fails as CheckPlan() does, and then changes nothing, or with the failure of the old plan.
-  absl::Status Switch(Plan plan, absl::FunctionRef<void(const Phase&)> while_idle);
+  /// Fails as CheckPlan() does, with the failure of the old plan, or as `while_idle`. Then it keeps
+  /// the old plan, also for Resume().
+  absl::Status Switch(Plan plan, absl::FunctionRef<absl::Status(const Phase&)> while_idle);
 
   /// Drains the running plan, calls `while_idle`, and continues the same plan with the next
   /// admitted sample. Keeps the later phases. Fails as Drain() does.

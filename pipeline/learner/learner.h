@@ -175,8 +175,8 @@ class Learner {
   /// REQUIRES: no sample is under way, as after Drain().
   [[nodiscard]] virtual std::vector<std::optional<double>> update_cosines() const { return {}; }
 
-  /// The working time of each stage in this process, first stage first. Empty if unknown, as on
-  /// GPUs, where the host does not see when operations end.
+  /// The working time of each stage, first stage first, also on other hosts. Empty if unknown, as
+  /// on GPUs, where the host does not see when operations end.
   [[nodiscard]] virtual std::vector<StageTime> worked() const { return {}; }
 
   [[nodiscard]] virtual LearningFigures learning() const = 0;

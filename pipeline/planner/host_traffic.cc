@@ -140,20 +140,6 @@ std::vector<StageCost> CostsOverHosts(std::vector<StageCost> costs, const HostPl
   return costs;
 }
 
-double AdmissionMs(const Plan& plan, const std::vector<StageCost>& costs,
-                   const HostPlacement& placement, const std::vector<HostTransfer>& transfers,
-                   const HostLink& link) {
-  const std::vector<int>& hosts = placement.host_of_stage;
-  const bool to_leader = std::ranges::any_of(plan.channels, [&](const Channel& channel) {
-    return channel.from == 1 && hosts[channel.to - 1] == 0;
-  });
-  if (hosts.front() == 0 || !to_leader) return 0;
-  const auto input = std::ranges::find_if(
-      plan.channels, [](const Channel& channel) { return channel.from == 0 && channel.to == 1; });
-  const int under_way = input->slots + 1;  // As PartOf() lets the leader admit.
-  return (InputMs(transfers, link) + costs[0].forward + costs[0].copy) / under_way;
-}
-
 Plan PlanOverHosts(const Plan& plan, std::span<const int> host_of_stage) {
   const auto host_of = [&](int stage) { return host_of_stage[stage - 1]; };
   Plan over = plan;

@@ -84,13 +84,6 @@ struct HostLoad {
                                                     const std::vector<HostTransfer>& transfers,
                                                     const HostLink& link);
 
-/// The min time between two admissions, if stage 1 is on another host than 0 and sends activations
-/// to it; otherwise 0. Host 0 admits one sample more than the plan's slots before it has these
-/// activations. `costs`: of CostsOverHosts().
-[[nodiscard]] double AdmissionMs(const Plan& plan, const std::vector<StageCost>& costs,
-                                 const HostPlacement& placement,
-                                 const std::vector<HostTransfer>& transfers, const HostLink& link);
-
 /// `plan` as the hosts run it together, for the simulator and steady_state.h. A device is on one
 /// host. A channel between two hosts has its slots on both: its sender and its receiver each keep a
 /// ring. REQUIRES: CheckRanks() is OK.

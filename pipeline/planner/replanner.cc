@@ -49,6 +49,20 @@ std::string WhyMoved(const std::vector<StageCost>& planned,
   return why;
 }
 
+// The forward that moved most, as text: of stages on other hosts, only forwards are measured.
+std::string WhyHostMoved(const std::vector<StageCost>& planned,
+                         const std::vector<StageCost>& measured) {
+  std::size_t moved = 0;
+  const auto change = [&](std::size_t i) {
+    return std::abs(measured[i].forward - planned[i].forward);
+  };
+  for (std::size_t i = 1; i < planned.size(); ++i) {
+    if (change(i) > change(moved)) moved = i;
+  }
+  return absl::StrCat("a forward of stage ", moved + 1, " takes ", Digits(measured[moved].forward),
+                      " ms instead of ", Digits(planned[moved].forward));
+}
+
 // The link that moved most, as text.
 std::string WhyLinksMoved(const std::vector<StageCost>& before, const std::vector<StageCost>& now) {
   std::size_t moved = 0;
@@ -179,7 +193,8 @@ std::optional<Replan> Replanner::Poll() {
   if (++polls_ % kPollsToALook != 0) return std::nullopt;
   std::optional<std::vector<StageCost>> measured = watch_.Moved(clock_.Now());
   if (measured && !IsBest(running_, *measured, request_.interval)) {
-    std::string why = WhyMoved(Planned(), *measured);
+    std::string why =
+        request_.uses_all ? WhyHostMoved(Planned(), *measured) : WhyMoved(Planned(), *measured);
     Begin(*std::move(measured), std::move(why));
   }
   return std::nullopt;
@@ -196,7 +211,7 @@ void Replanner::BeginForLinks(std::vector<double> ms_per_byte) {
   std::vector<double>& links = request_.speeds.ms_per_byte;
   if (links == ms_per_byte) return;
   const std::vector<StageCost> before = Planned();
-  links = std::move(ms_per_byte);
+  last_links_ = std::exchange(links, std::move(ms_per_byte));
   std::string why = WhyLinksMoved(before, Planned());
   Begin(watch_.Measured().value_or(Planned()), std::move(why));
 }
@@ -225,6 +240,7 @@ void Replanner::Begin(std::vector<StageCost> measured, std::string why) {
 
 // The running plan goes on. Poll() tries again after the pause.
 void Replanner::GiveUp() {
+  if (last_links_) request_.speeds.ms_per_byte = *std::exchange(last_links_, std::nullopt);
   if (!last_interval_) return;
   request_.interval = *last_interval_;
   last_interval_.reset();
@@ -261,6 +277,7 @@ std::optional<Replan> Replanner::Take() {
 }
 
 void Replanner::GoOnWith(const Replan& replan) {
+  last_links_.reset();
   const bool for_rate = std::exchange(last_interval_, std::nullopt).has_value();
   if (for_rate && next_rate_ == kMillisecondsPerSecond / request_.interval) next_rate_.reset();
   if (replan.switches) {

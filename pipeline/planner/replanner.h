@@ -123,6 +123,7 @@ class Replanner {
   std::optional<double> next_rate_;  // Until a plan for it is found.
   std::optional<std::vector<double>> next_links_;
   std::optional<double> last_interval_;  // While planning for another rate: the one before.
+  std::optional<std::vector<double>> last_links_;  // The same for other links.
   nanoseconds not_before_{0};
   std::string why_;
   bool planning_ = false;

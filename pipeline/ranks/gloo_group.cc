@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <span>
 #include <utility>
 
@@ -30,6 +31,11 @@ struct GlooGroup::Beat {
   std::array<char, kMaxNews + 1> words{};
 
   [[nodiscard]] bool is_last() const { return kind != Kind::kAlive; }
+  // Up to the first zero of the words, which the receiver has already.
+  [[nodiscard]] std::size_t size() const {
+    return offsetof(Beat, words) +
+           static_cast<std::size_t>(std::ranges::find(words, '\0') - words.begin());
+  }
   void Say(const std::string& text) {
     std::copy_n(text.begin(), std::min(text.size(), words.size() - 1), words.begin());
   }
@@ -148,8 +154,8 @@ GlooGroup::Beat GlooGroup::NextBeat() {
 void GlooGroup::SendBeats(Peer& peer) {
   for (bool last = false; !last;) {
     const Beat beat = NextBeat();
-    const bool sent =
-        beats_.Send(peer.rank, kBeatTag, std::as_bytes(std::span(&beat, 1)))->Wait().ok();
+    const auto bytes = std::as_bytes(std::span(&beat, 1)).first(beat.size());
+    const bool sent = beats_.Send(peer.rank, kBeatTag, bytes)->Wait().ok();
     last = !sent || beat.is_last();
   }
   peer.has_said_last = true;

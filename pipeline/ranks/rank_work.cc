@@ -1,5 +1,8 @@
 #include "pipeline/ranks/rank_work.h"
 
+#include <deque>
+#include <iterator>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -7,48 +10,47 @@
 
 namespace millrace::pipeline {
 
-// "9 2 12 34 0 0 2 56 78 0 0". The time of a megabyte is first. Then come the number of pairs, and
-// the pairs, of stages and of ranks.
+// "9 2 12 34 0 0 2 56 0". The time of a megabyte is first. Then come the number of stages, with two
+// times of each, and the number of ranks, with the bytes to each.
 std::string TextOf(const RankWork& work) {
-  std::vector<std::int64_t> numbers = {work.megabyte_down.count()};
-  numbers.push_back(static_cast<std::int64_t>(work.stages.size()));
+  std::vector<std::int64_t> numbers = {work.megabyte_down.count(), std::ssize(work.stages)};
   for (const StageTime& stage : work.stages) {
     numbers.push_back(stage.predicting.count());
     numbers.push_back(stage.learning.count());
   }
-  numbers.push_back(static_cast<std::int64_t>(work.sent.size()));
-  for (const SentToRank& sent : work.sent) {
-    numbers.push_back(sent.bytes);
-    numbers.push_back(sent.busy.count());
-  }
+  numbers.push_back(std::ssize(work.sent));
+  numbers.insert(numbers.end(), work.sent.begin(), work.sent.end());
   return absl::StrJoin(numbers, " ");
 }
 
 std::optional<RankWork> WorkOf(std::string_view text) {
-  std::vector<std::int64_t> numbers;
+  std::deque<std::int64_t> numbers;
   for (const absl::string_view word :
        absl::StrSplit(absl::string_view(text.data(), text.size()), ' ')) {
     if (!absl::SimpleAtoi(word, &numbers.emplace_back())) return std::nullopt;
   }
-  std::size_t next = 1;
-  // The pairs of one kind.
-  const auto read = [&](const auto& add) {
-    if (next >= numbers.size()) return false;
-    const std::int64_t pairs = numbers[next++];
-    if (pairs < 0 || pairs > static_cast<std::int64_t>(numbers.size() - next) / 2) return false;
-    for (std::int64_t i = 0; i < pairs; ++i, next += 2) add(numbers[next], numbers[next + 1]);
-    return true;
+  // The next number, if that many groups of `size` numbers follow.
+  const auto count_of = [&](std::int64_t size) -> std::optional<std::int64_t> {
+    if (numbers.empty()) return std::nullopt;
+    const std::int64_t count = numbers.front();
+    numbers.pop_front();
+    if (count < 0 || count > std::ssize(numbers) / size) return std::nullopt;
+    return count;
   };
-  RankWork work;
-  const bool whole = read([&](std::int64_t predicting, std::int64_t learning) {
-                       work.stages.push_back({.predicting = nanoseconds(predicting),
-                                              .learning = nanoseconds(learning)});
-                     }) &&
-                     read([&](std::int64_t bytes, std::int64_t busy) {
-                       work.sent.push_back({.bytes = bytes, .busy = nanoseconds(busy)});
-                     });
-  if (!whole || next != numbers.size()) return std::nullopt;
-  work.megabyte_down = nanoseconds(numbers.front());
+  const auto next = [&] {
+    const std::int64_t number = numbers.front();
+    numbers.pop_front();
+    return number;
+  };
+  RankWork work{.megabyte_down = nanoseconds(next())};
+  const auto stages = count_of(2);
+  for (std::int64_t i = 0; i < stages.value_or(0); ++i) {
+    const nanoseconds predicting(next());
+    work.stages.push_back({.predicting = predicting, .learning = nanoseconds(next())});
+  }
+  const auto ranks = stages ? count_of(1) : std::nullopt;
+  for (std::int64_t i = 0; i < ranks.value_or(0); ++i) work.sent.push_back(next());
+  if (!ranks || !numbers.empty()) return std::nullopt;
   return work;
 }
 

@@ -14,23 +14,13 @@
 
 namespace millrace::pipeline {
 
-/// What one rank has sent to another one.
-struct SentToRank {
-  std::int64_t bytes = 0;
-  /// The time that its senders of tensors waited for the network or for the receiver. Forwards and
-  /// gradients of several stages may overlap, so it can grow faster than the clock.
-  nanoseconds busy{0};
-
-  friend bool operator==(const SentToRank&, const SentToRank&) = default;
-};
-
 /// Sums since the rank joined.
 struct RankWork {
   /// By stage; zero for stages of other ranks.
   std::vector<StageTime> stages = {};
-  /// By rank; zero for itself.
-  std::vector<SentToRank> sent = {};
-  /// The time of 10^6 bytes to the rank below (ProbeLink()); 0: not measured.
+  /// Bytes with tensors and their heads, by receiving rank; zero for itself.
+  std::vector<std::int64_t> sent = {};
+  /// The time of 10^6 bytes to the rank below (ProbeLink()).
   nanoseconds megabyte_down{0};
 
   friend bool operator==(const RankWork&, const RankWork&) = default;

@@ -38,6 +38,15 @@ std::vector<LinkFigures> EachLink(int ranks) {
   return links;
 }
 
+// Each rank has measured the link to the rank below. Of several links, the slowest counts.
+nanoseconds MegabyteBetween(const std::vector<RankWork>& ranks, std::size_t a, std::size_t b) {
+  nanoseconds slowest{0};
+  for (std::size_t rank = std::min(a, b) + 1; rank <= std::max(a, b); ++rank) {
+    slowest = std::max(slowest, ranks[rank].megabyte_down);
+  }
+  return slowest;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NetworkRun>> LearnerRanks::Start(Options options) {
@@ -57,7 +66,7 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> LearnerRanks::Start(Options options)
 absl::Status LearnerRanks::TakeOwnPart(Options& options) {
   task_ = std::move(options.network);
   if (!options.file.empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(task_.network_file, ReadTorchScript(options.file));
+    MILLRACE_ASSIGN_OR_RETURN(file_, ReadTorchScript(options.file));
   }
   StagedNetwork::Options& network = options.run.network;
   task_.phases = std::move(options.run.phases);
@@ -68,7 +77,7 @@ absl::Status LearnerRanks::TakeOwnPart(Options& options) {
   task_.seed = options_.seed;
   task_.threads_per_stage = options_.threads_per_stage;
   task_.copy_every = options_.copy_every;
-  task_.measures_links = options_.schedule == "auto";
+  task_.measures_links = true;
   MILLRACE_ASSIGN_OR_RETURN(options.run.phases, PhasesOfRank(task_, /*rank=*/0));
   if (!join_) {
     return absl::FailedPreconditionError(
@@ -113,7 +122,10 @@ absl::Status LearnerRanks::ResumeWith(RankGroup& group) {
     sent_ = sent;
   }
   measured_ = {};
-  MILLRACE_RETURN_IF_ERROR(SendTask(group, FromNow(task_)));
+  knows_links_ = false;
+  RankTask task = FromNow(task_);
+  task.network_file = file_;
+  MILLRACE_RETURN_IF_ERROR(SendTask(group, task));
   if (task_.measures_links) {
     MILLRACE_RETURN_IF_ERROR(AnswerProbe(group.wires(), /*rank=*/1, kProbeTag));
   }
@@ -125,7 +137,7 @@ RankTask LearnerRanks::FromNow(RankTask task) const {
   return task;
 }
 
-// The ranks have the network already, and its file.
+// The ranks have the network's file already.
 absl::StatusOr<Plan> LearnerRanks::Tell(const NetworkChange& change) {
   RankTask next = task_;
   if (change.plan) {
@@ -134,7 +146,6 @@ absl::StatusOr<Plan> LearnerRanks::Tell(const NetworkChange& change) {
   }
   next.optimizer = change.optimizer.value_or(next.optimizer);
   next_task_ = next;
-  next.network_file.clear();
   const RankTask sent = FromNow(std::move(next));
   MILLRACE_RETURN_IF_ERROR(SendTask(*gathered_->group(), sent));
   MILLRACE_ASSIGN_OR_RETURN(Phases own, PhasesOfRank(sent, /*rank=*/0));
@@ -151,13 +162,13 @@ void LearnerRanks::FollowCosts() {
   constexpr std::chrono::seconds kSpan{10};
   constexpr std::int64_t kMinSamples = 16;
   if (!plan_->follows_hosts()) return;
+  if (!knows_links_) FollowLinks();
   const nanoseconds now = options_.clock->Now();
   const std::int64_t samples = run_->next_sample() - measured_.next_sample;
   const bool is_first = measured_.worked.empty();
   if (!is_first && (now - measured_.time < kSpan || samples < kMinSamples)) return;
   const Measured before = std::exchange(
       measured_, {.time = now, .next_sample = run_->next_sample(), .worked = worked()});
-  FollowLinks();
   if (is_first) return;
   std::vector<double> forward_ms;
   for (std::size_t i = 0; i < before.worked.size(); ++i) {
@@ -186,6 +197,7 @@ void LearnerRanks::FollowLinks() {
         std::chrono::duration<double, std::milli>(ranks[rank].megabyte_down).count() / 1e6);
   }
   plan_->FollowLinks(ms_per_byte);
+  knows_links_ = true;
 }
 
 std::vector<RankWork> LearnerRanks::WorkOfRanks() const {
@@ -194,7 +206,7 @@ std::vector<RankWork> LearnerRanks::WorkOfRanks() const {
   for (const std::string& news : gathered_->news()) {
     works.push_back(WorkOf(news).value_or(RankWork()));
   }
-  if (!works.empty()) works[0].sent = Read(*sent_);
+  if (!works.empty()) works[0].sent.assign(sent_->begin(), sent_->end());
   return works;
 }
 
@@ -217,8 +229,9 @@ std::vector<LinkFigures> LearnerRanks::Links() const {
     const auto from = static_cast<std::size_t>(link.from);
     const auto to = static_cast<std::size_t>(link.to);
     if (from >= ranks.size() || to >= ranks[from].sent.size()) continue;
-    link.bytes += ranks[from].sent[to].bytes;
-    link.busy += ranks[from].sent[to].busy;
+    link.bytes += ranks[from].sent[to];
+    link.busy +=
+        nanoseconds(ranks[from].sent[to] * MegabyteBetween(ranks, from, to).count() / 1'000'000);
   }
   return links;
 }

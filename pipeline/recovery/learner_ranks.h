@@ -131,7 +131,8 @@ class LearnerRanks {
   LearnerPlan* plan_ = nullptr;
   std::unique_ptr<GatheredRanks> gathered_;  // Null: this process runs all stages.
 
-  RankTask task_;                      // For the next group.
+  std::string file_;                   // The bytes of the network's file.
+  RankTask task_;                      // For the next group, without the file.
   std::optional<RankTask> next_task_;  // While the ranks switch to it.
   std::int64_t first_of_group_ = 0;    // The first sample of the group.
 
@@ -142,6 +143,7 @@ class LearnerRanks {
     std::vector<StageTime> worked = {};
   };
   Measured measured_;
+  bool knows_links_ = false;  // Whether the plan has the speeds of the group's links.
 
   std::atomic<std::int64_t> newest_prediction_ = -1;
 

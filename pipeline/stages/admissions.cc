@@ -15,9 +15,9 @@ MessageRoute RouteTo(int rank, const RankWires& ranks) {
 
 }  // namespace
 
-AdmissionSender::AdmissionSender(const Plan& plan, const RankWires& ranks, MessageLanes& lanes) {
+AdmissionSender::AdmissionSender(const Plan& plan, const RankWires& ranks, MessageRoutes& routes) {
   for (int rank = 1; rank <= ranks.rank_of_stage.front(); ++rank) {
-    readers_.push_back({.lane = &lanes.To(RouteTo(rank, ranks)), .reads_input = false});
+    readers_.push_back({.route = &routes.To(RouteTo(rank, ranks)), .reads_input = false});
   }
   // A sample that has left this rank's slots has left those of the ranks before it.
   int slots = 1;
@@ -43,18 +43,18 @@ absl::Status AdmissionSender::Send(std::int64_t sample, double rate_scale,
   for (const Reader& reader : readers_) {
     TensorMessage message{.sample = sample, .rate_scale = rate_scale, .tensors = {}};
     if (reader.reads_input) message.tensors.push_back(input);
-    under_way_.push_back(reader.lane->Send(message));
+    under_way_.push_back(reader.route->Send(message));
   }
   return absl::OkStatus();
 }
 
 absl::Status AdmissionSender::Stop(MessageKind kind, std::int64_t next) {
   for (const Reader& reader : readers_) {
-    under_way_.push_back(reader.lane->Send({.sample = next, .kind = kind, .tensors = {}}));
+    under_way_.push_back(reader.route->Send({.sample = next, .kind = kind, .tensors = {}}));
   }
   return WaitForOldest(0);
 }
 
-AdmissionReceiver::AdmissionReceiver(const RankWires& ranks) : lane_(RouteTo(0, ranks)) {}
+AdmissionReceiver::AdmissionReceiver(const RankWires& ranks) : receiver_(RouteTo(0, ranks)) {}
 
 }  // namespace millrace::pipeline

@@ -20,7 +20,7 @@ namespace millrace::pipeline {
 class AdmissionSender {
  public:
   /// REQUIRES: `plan` is the leader's part. The other arguments outlive it.
-  AdmissionSender(const Plan& plan, const RankWires& ranks, MessageLanes& lanes);
+  AdmissionSender(const Plan& plan, const RankWires& ranks, MessageRoutes& routes);
 
   /// Begins to send the sample's number and the factor on its learning rates, and its input to
   /// ranks that read it. Waits only if a rank is further behind than the plan allows.
@@ -32,9 +32,9 @@ class AdmissionSender {
  private:
   [[nodiscard]] absl::Status WaitForOldest(std::size_t under_way);
 
-  // An end of a lane for each other rank.
+  // An end of a route for each other rank.
   struct Reader {
-    TensorSender* lane;
+    TensorSender* route;
     bool reads_input;
   };
   std::vector<Reader> readers_;
@@ -50,10 +50,10 @@ class AdmissionReceiver {
 
   /// Waits for the next sample, a pause, or the end. A sample has its input as the only tensor if a
   /// stage of this rank reads it. Fails as TensorReceiver::Next().
-  [[nodiscard]] absl::StatusOr<TensorMessage> Next() { return lane_.Next(); }
+  [[nodiscard]] absl::StatusOr<TensorMessage> Next() { return receiver_.Next(); }
 
  private:
-  TensorReceiver lane_;
+  TensorReceiver receiver_;
 };
 
 }  // namespace millrace::pipeline

@@ -192,13 +192,10 @@ absl::StatusOr<Plan> NetworkRun::AnnounceSwitch(NetworkChange change) {
   return tell_ranks_(change);
 }
 
-// In a pause: all ranks bring their states to the leader, and take them after `while_idle`.
-absl::Status NetworkRun::Exchange(const Phase& phase,
-                                  absl::FunctionRef<void(StagedNetwork&)> while_idle) {
+// While no operation runs: all ranks bring their states to the leader.
+absl::Status NetworkRun::Gather(const Phase& phase) {
   network_.Switch(network_.plan(), phase.first_sample);
-  MILLRACE_RETURN_IF_ERROR(network_.GatherState(MessageKind::kPause));
-  while_idle(network_);
-  return network_.SpreadState();
+  return network_.GatherState(MessageKind::kPause);
 }
 
 absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
@@ -210,8 +207,12 @@ absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idl
 
 absl::Status NetworkRun::PauseHere(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
   absl::Status exchanged;
-  absl::Status paused =
-      engine_->Pause([&](const Phase& phase) { exchanged = Exchange(phase, while_idle); });
+  absl::Status paused = engine_->Pause([&](const Phase& phase) {
+    exchanged = Gather(phase);
+    if (!exchanged.ok()) return;
+    while_idle(network_);
+    exchanged = network_.SpreadState();
+  });
   paused.Update(exchanged);
   return paused;
 }
@@ -233,12 +234,16 @@ absl::Status NetworkRun::Follow(Plan plan, const Cuts& cuts, const OptimizerOpti
   });
 }
 
+// Once the network has switched, the engine must, too, also if a rank does not get its state.
 absl::Status NetworkRun::SwitchHere(Plan plan, const Cuts& cuts) {
-  absl::Status exchanged;
-  absl::Status switched = engine_->Switch(std::move(plan), [&](const Phase& phase) {
-    exchanged = Exchange(phase, [&](StagedNetwork& /*network*/) { SwitchTo(phase, cuts); });
+  absl::Status spread;
+  absl::Status switched = engine_->Switch(std::move(plan), [&](const Phase& phase) -> absl::Status {
+    MILLRACE_RETURN_IF_ERROR(Gather(phase));
+    SwitchTo(phase, cuts);
+    spread = network_.SpreadState();
+    return absl::OkStatus();
   });
-  switched.Update(exchanged);
+  switched.Update(spread);
   return switched;
 }
 

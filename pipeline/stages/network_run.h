@@ -80,7 +80,7 @@ class NetworkRun {
     std::function<void()> on_switch = {};
     /// Called when another optimizer begins, while no operation runs. May be empty.
     std::function<void()> on_optimizer = {};
-    /// On the leader of other ranks: called before a change, after these were told to expect a task
+    /// On the leader of other ranks: called before a change, once these expect a task
     /// (MessageKind::kSwitch). Sends it (rank_task.h), and returns this rank's part of the plan.
     /// The change is made at the next on_switch(), unless a call fails.
     std::function<absl::StatusOr<Plan>(const NetworkChange&)> tell_ranks = {};
@@ -165,8 +165,7 @@ class NetworkRun {
   auto AbortUnlessOk(const Call& call);
   [[nodiscard]] absl::Status Announce(MessageKind kind);
   [[nodiscard]] absl::StatusOr<Plan> AnnounceSwitch(NetworkChange change);
-  [[nodiscard]] absl::Status Exchange(const Phase& phase,
-                                      absl::FunctionRef<void(StagedNetwork&)> while_idle);
+  [[nodiscard]] absl::Status Gather(const Phase& phase);
   [[nodiscard]] absl::Status PauseHere(absl::FunctionRef<void(StagedNetwork&)> while_idle);
   [[nodiscard]] absl::Status SwitchHere(Plan plan, const Cuts& cuts);
   [[nodiscard]] absl::Status ChangeOptimizer(const OptimizerOptions& optimizer);

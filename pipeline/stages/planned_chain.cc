@@ -31,7 +31,7 @@ absl::Status CheckRate(const LearnerOptions& options) {
 absl::StatusOr<PlannedChain> PlanForTheRate(const LayerChain& chain, const LearnerOptions& options,
                                             const NetworkProfile& profile,
                                             const std::stop_token& stop) {
-  const bool over_hosts = !options.rank_of_stage.empty();
+  const bool over_hosts = !options.rank_of_stage.empty() && options.rank_of_stage.front() > 0;
   PlannerRequest request{
       .layers = profile.layers,
       .skips_of = [&chain](const Cuts& cuts) { return ShapeOf(chain, cuts).skips; },

@@ -4,19 +4,15 @@
 #include <deque>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "base/check.h"
-#include "base/clock.h"
 #include "base/status.h"
 #include "pipeline/engine/step_error.h"
 
 namespace millrace::pipeline {
 
-StagePort::StagePort(int number, const RankWires& ranks, MessageLanes& lanes,
+StagePort::StagePort(int number, const RankWires& ranks, MessageRoutes& routes,
                      RunningPlan& running_plan)
-    : number_(number),
-      running_plan_(running_plan),
-      sent_(lanes.sent_to(ranks.rank_of_stage.at(number - 1))) {
+    : number_(number), running_plan_(running_plan) {
   int tag = RankWires::kFirstTag;  // Of the channel, on both ranks.
   for (const auto& rings : running_plan_.channels.all()) {
     const Channel& channel = rings->channel;
@@ -31,9 +27,9 @@ StagePort::StagePort(int number, const RankWires& ranks, MessageLanes& lanes,
     for (const OperationKind kind : {OperationKind::kForward, OperationKind::kBackward}) {
       if (kind == OperationKind::kBackward && !rings->carries_gradients) continue;
       if (Sends(kind)) {
-        way.out = &lanes.To(route);
+        way.out = &routes.To(route);
       } else {
-        way.in = &lanes.From(route);
+        way.in = &routes.From(route);
       }
       route.tag += MessageRoute::kTags;
     }
@@ -88,8 +84,6 @@ void StagePort::Write(const Item& item, OperationKind kind, TensorMessage messag
 }
 
 absl::Status StagePort::Send(const std::vector<Item>& items, OperationKind kind) const {
-  const nanoseconds start = MonotonicClock().Now();
-  const absl::Cleanup count = [&] { sent_.busy_ns += (MonotonicClock().Now() - start).count(); };
   std::deque<OutgoingMessage> messages;
   for (const Item& item : items) {
     // At the end of the stream, some stages have made no gradient of a sample, others have.

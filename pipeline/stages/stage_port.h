@@ -39,7 +39,7 @@ class StagePort {
  public:
   /// REQUIRES: `running_plan` has a part of a plan, with `number` on another rank, and counts of
   /// wires. The arguments outlive it.
-  StagePort(int number, const RankWires& ranks, MessageLanes& lanes, RunningPlan& running_plan);
+  StagePort(int number, const RankWires& ranks, MessageRoutes& routes, RunningPlan& running_plan);
 
   StagePort(const StagePort&) = delete;
   StagePort& operator=(const StagePort&) = delete;
@@ -50,8 +50,8 @@ class StagePort {
   void Run(const Step& step) const;
 
  private:
-  // A channel between this stage and one of this rank. One lane carries its forwards, the other one
-  // its gradients.
+  // A channel between this stage and one of this rank. One route carries its forwards, the other
+  // one its gradients.
   struct Way {
     ChannelRings* rings;
     TensorSender* out = nullptr;   // Null: nothing is sent.
@@ -73,7 +73,6 @@ class StagePort {
 
   const int number_;
   const RunningPlan& running_plan_;
-  SentCounters& sent_;
   std::vector<Way> ways_;  // In the order of the plan's channels.
 };
 

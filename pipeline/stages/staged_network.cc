@@ -13,9 +13,9 @@
 namespace millrace::pipeline {
 namespace {
 
-std::unique_ptr<MessageLanes> LanesFor(const std::optional<RankWires>& ranks) {
+std::unique_ptr<MessageRoutes> RoutesFor(const std::optional<RankWires>& ranks) {
   if (!ranks) return nullptr;
-  return std::make_unique<MessageLanes>(
+  return std::make_unique<MessageRoutes>(
       ranks->sent != nullptr ? ranks->sent
                              : std::make_shared<SentToRanks>(ranks->rank_of_stage.front() + 1));
 }
@@ -54,7 +54,7 @@ StagedNetwork::StagedNetwork(Options options)
               .optimizer = options.optimizer,
               .stage_rates = std::move(options.stage_rates)}),
       ranks_(std::move(options.ranks)),
-      lanes_(LanesFor(ranks_)) {
+      routes_(RoutesFor(ranks_)) {
   Begin(std::move(options.plan), options.first_sample);
   BeginStates();
 }
@@ -76,14 +76,14 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
     running_plan_->channels.Count(store_.stage(stage).outgoing(), cuts());
   }
   if (ranks_ && ranks_->own_rank == 0) {
-    admissions_ = std::make_unique<AdmissionSender>(running, *ranks_, *lanes_);
+    admissions_ = std::make_unique<AdmissionSender>(running, *ranks_, *routes_);
   }
   for (int stage = 1; stage <= stage_count(); ++stage) {
     runners_.emplace_back();
     ports_.emplace_back();
     if (!running.IsOwn(stage)) {
       MILLRACE_CHECK(ranks_.has_value());
-      ports_.back() = std::make_unique<StagePort>(stage, *ranks_, *lanes_, *running_plan_);
+      ports_.back() = std::make_unique<StagePort>(stage, *ranks_, *routes_, *running_plan_);
       continue;
     }
     const StageFigures figures = WalkStage(running_plan_->plan, stage);
@@ -132,13 +132,13 @@ void StagedNetwork::LeaveRanks() {
   states_.reset();
   admissions_.reset();
   EndPlan();
-  lanes_.reset();
+  routes_.reset();
   ranks_.reset();
 }
 
 void StagedNetwork::JoinRanks(RankWires ranks, Plan plan, std::int64_t first_sample) {
   ranks_.emplace(std::move(ranks));
-  lanes_ = LanesFor(ranks_);
+  routes_ = RoutesFor(ranks_);
   Begin(std::move(plan), first_sample);
   BeginStates();
 }
@@ -178,8 +178,8 @@ void StagedNetwork::Write(std::int64_t sample, const at::Tensor& input) {
   }
 }
 
-absl::Status StagedNetwork::Announce(MessageKind pause_or_end, std::int64_t next) {
-  return admissions_ != nullptr ? admissions_->Stop(pause_or_end, next) : absl::OkStatus();
+absl::Status StagedNetwork::Announce(MessageKind kind, std::int64_t next) {
+  return admissions_ != nullptr ? admissions_->Stop(kind, next) : absl::OkStatus();
 }
 
 absl::Status StagedNetwork::GatherState(MessageKind pause_or_end) {
@@ -242,7 +242,7 @@ ObserveOperation StagedNetwork::Observer() {
 
 RankWork StagedNetwork::rank_work() const {
   RankWork work{.stages = worked()};
-  if (lanes_ != nullptr) work.sent = Read(lanes_->sent());
+  if (routes_ != nullptr) work.sent.assign(routes_->sent().begin(), routes_->sent().end());
   return work;
 }
 

@@ -113,9 +113,9 @@ class StagedNetwork {
   /// With other ranks: what all ranks do around a drain of their engines. Without them, these do
   /// nothing. They fail if a rank is lost. REQUIRES: no operation runs, except for Announce().
   ///
-  /// On the leader, before its own drain: asks the others for a pause or the end before the
-  /// stream's sample `next`.
-  [[nodiscard]] absl::Status Announce(MessageKind pause_or_end, std::int64_t next);
+  /// On the leader, before its own drain: asks the others for a pause, a switch or the end before
+  /// the stream's sample `next`.
+  [[nodiscard]] absl::Status Announce(MessageKind kind, std::int64_t next);
   /// Brings the state of all stages into the leader's store.
   [[nodiscard]] absl::Status GatherState(MessageKind pause_or_end);
   /// Gives each rank the state of its stages from the leader's store. Also at the start.
@@ -198,7 +198,7 @@ class StagedNetwork {
   NetworkStore store_;
 
   std::optional<RankWires> ranks_;
-  std::unique_ptr<MessageLanes> lanes_;  // Null without other ranks. Plans share them.
+  std::unique_ptr<MessageRoutes> routes_;  // Null without other ranks. Plans share them.
 
   // For one plan. These use the members above. By stage: a runner, or a port if another rank runs
   // the stage; the other one is null.

@@ -73,14 +73,6 @@ absl::Status Unexpected(const std::string& got, const std::string& wanted) {
 
 }  // namespace
 
-std::vector<SentToRank> Read(const SentToRanks& sent) {
-  std::vector<SentToRank> now;
-  for (const SentCounters& to : sent) {
-    now.push_back({.bytes = to.bytes, .busy = nanoseconds(to.busy_ns)});
-  }
-  return now;
-}
-
 absl::Status OutgoingMessage::Wait() {
   MILLRACE_RETURN_IF_ERROR(encoded_);
   for (const std::unique_ptr<WireTransfer>& transfer : transfers_) {
@@ -116,7 +108,7 @@ OutgoingMessage TensorSender::Send(const TensorMessage& message) {
     std::memcpy(of_tensors.data() + layout.begins[i], from, size);
   }
   const auto begin = [&](int tag, std::span<const std::byte> bytes) {
-    sent_.bytes += static_cast<std::int64_t>(bytes.size());
+    sent_ += static_cast<std::int64_t>(bytes.size());
     outgoing.transfers_.push_back(route_.wires.Send(route_.rank, tag, bytes));
   };
   if (layout.bytes == 0 || layout.bytes == usual_bytes_) {
@@ -195,11 +187,11 @@ absl::StatusOr<TensorMessage> TensorReceiver::Next(std::int64_t sample, int tens
   return WaitForTensors(head);
 }
 
-TensorSender& MessageLanes::To(const MessageRoute& route) {
-  return to_.try_emplace(Key(route.rank, route.tag), route, sent_to(route.rank)).first->second;
+TensorSender& MessageRoutes::To(const MessageRoute& route) {
+  return to_.try_emplace(Key(route.rank, route.tag), route, sent_->at(route.rank)).first->second;
 }
 
-TensorReceiver& MessageLanes::From(const MessageRoute& route) {
+TensorReceiver& MessageRoutes::From(const MessageRoute& route) {
   return from_.try_emplace(Key(route.rank, route.tag), route).first->second;
 }
 

@@ -1,8 +1,8 @@
 // Tensors on their way between two ranks: a head (message_head.h), then the memory of all tensors.
 //
-// Most messages of a lane are as long as the one before. So the receiver begins to receive the next
-// one before it is sent, head and tensors as one transfer. Then the sender does not wait, and each
-// side needs few system calls. If the length differs, the sender sends only the head, and the
+// Most messages of a route are as long as the one before. So the receiver begins to receive the
+// next one before it is sent, head and tensors as one transfer. Then the sender does not wait, and
+// each side needs few system calls. If the length differs, the sender sends only the head, and the
 // tensors as a second transfer.
 #pragma once
 
@@ -19,26 +19,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/nn/layer.h"
-#include "pipeline/ranks/rank_work.h"
 #include "pipeline/wires/message_head.h"
 #include "pipeline/wires/wires.h"
 
 namespace millrace::pipeline {
 
-/// What a rank has sent to another one. Thread-safe.
-struct SentCounters {
-  std::atomic<std::int64_t> bytes = 0;
-  /// The time that senders of tensors waited for the network or the receiver.
-  std::atomic<std::int64_t> busy_ns = 0;
-};
+/// The bytes that a rank has sent to each other one.
+using SentToRanks = std::vector<std::atomic<std::int64_t>>;
 
-/// By rank.
-using SentToRanks = std::vector<SentCounters>;
-
-/// The counters now.
-[[nodiscard]] std::vector<SentToRank> Read(const SentToRanks& sent);
-
-/// The way of messages of one kind, a lane. Messages have the tag, tensors apart the next one.
+/// The way of messages of one kind, a route. Messages have the tag, tensors apart the next one.
 struct MessageRoute {
   static constexpr int kTags = 2;
 
@@ -72,22 +61,23 @@ class OutgoingMessage {
   std::vector<std::unique_ptr<WireTransfer>> transfers_;
 };
 
-/// The sending end of a lane. For one thread at a time.
+/// The sending end of a route. For one thread at a time.
 class TensorSender {
  public:
   /// Counts in `sent`, which outlives it.
-  TensorSender(const MessageRoute& route, SentCounters& sent) : route_(route), sent_(sent) {}
+  TensorSender(const MessageRoute& route, std::atomic<std::int64_t>& sent)
+      : route_(route), sent_(sent) {}
 
   /// Begins to send, without waiting. The tensors may be changed afterwards.
   [[nodiscard]] OutgoingMessage Send(const TensorMessage& message);
 
  private:
   const MessageRoute route_;
-  SentCounters& sent_;
-  std::int64_t usual_bytes_ = 0;  // Of the tensors of the last message that had any.
+  std::atomic<std::int64_t>& sent_;  // Bytes.
+  std::int64_t usual_bytes_ = 0;     // Of the tensors of the last message that had any.
 };
 
-/// The receiving end of a lane. For one thread at a time.
+/// The receiving end of a route. For one thread at a time.
 class TensorReceiver {
  public:
   /// Begins to receive, without waiting.
@@ -113,23 +103,22 @@ class TensorReceiver {
   std::unique_ptr<WireTransfer> transfer_;
 };
 
-/// The lanes of one rank, from its first message in a group to the last. Plans follow each other,
-/// and the lanes stay.
-class MessageLanes {
+/// The routes of one rank, from its first message in a group to the last. Plans follow each other,
+/// and the routes stay.
+class MessageRoutes {
  public:
   /// Counts in `sent`.
-  explicit MessageLanes(std::shared_ptr<SentToRanks> sent) : sent_(std::move(sent)) {}
-  MessageLanes(const MessageLanes&) = delete;
-  MessageLanes& operator=(const MessageLanes&) = delete;
+  explicit MessageRoutes(std::shared_ptr<SentToRanks> sent) : sent_(std::move(sent)) {}
+  MessageRoutes(const MessageRoutes&) = delete;
+  MessageRoutes& operator=(const MessageRoutes&) = delete;
 
-  /// The end of the lane to or from the route's rank with its tag. The same route gives the same
+  /// The end of the route to or from the route's rank with its tag. The same route gives the same
   /// one. REQUIRES: no operation runs.
   [[nodiscard]] TensorSender& To(const MessageRoute& route);
   [[nodiscard]] TensorReceiver& From(const MessageRoute& route);
 
-  /// What was sent, and what was sent to one rank. For any thread.
+  /// For any thread.
   [[nodiscard]] const SentToRanks& sent() const { return *sent_; }
-  [[nodiscard]] SentCounters& sent_to(int rank) { return sent_->at(rank); }
 
  private:
   using Key = std::pair<int, int>;  // Rank and tag.

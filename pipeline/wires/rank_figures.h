@@ -9,12 +9,12 @@
 
 namespace millrace::pipeline {
 
-/// What one rank has sent to another one, in all groups so far.
+/// What one rank has sent to another one in all groups so far: inputs, activations and gradients.
 struct LinkFigures {
   int from = 0;
   int to = 0;
   std::int64_t bytes = 0;
-  /// The time that senders of tensors waited for the network or for the receiver.
+  /// The time that these bytes take on the link, by its speed when the group began.
   nanoseconds busy{0};
 };
 

@@ -253,9 +253,11 @@ void AppendLearning(const StreamReadings& readings, Families& families) {
 }
 
 MetricFamily SentFamily(const StreamReadings& readings) {
-  MetricBuilder family("millrace_pipeline_link_bytes_total",
-                       "Bytes that one process of a network has sent to another one, by rank.",
-                       MetricType::Counter);
+  MetricBuilder family(
+      "millrace_pipeline_link_bytes_total",
+      "Bytes of samples that one process of a network has sent to another one, by rank: inputs, "
+      "activations and gradients.",
+      MetricType::Counter);
   for (const StreamReading& reading : readings) {
     if (!reading.snapshot.ranks) continue;
     for (const pipeline::LinkFigures& link : reading.snapshot.ranks->links) {
@@ -295,8 +297,8 @@ void AppendRanks(const StreamReadings& readings, Families& families) {
   families.push_back(SentFamily(readings));
   families.push_back(PerStream(
       "millrace_pipeline_busiest_link_load_ratio",
-      "Share of the last ten seconds in which the busiest sender between two processes of "
-      "a network waited for the link. Near 1 the link sets the pace of all.",
+      "Share of the last ten seconds for which the busiest link between two processes had bytes to "
+      "carry, by its speed when they joined. Near 1 the link sets the pace of all.",
       MetricType::Gauge, readings, [](const auto& r) -> std::optional<double> {
         const std::optional<LinkLoad> busiest = BusiestOf(r.snapshot.links);
         return busiest ? std::optional(busiest->share) : std::nullopt;

@@ -86,7 +86,8 @@ double CoresInUse(const OverloadCase& seen, const pipeline::LearnerDescription& 
 
 std::optional<LinkLoad> LimitingLink(const std::vector<StageLoad>& stages,
                                      const std::vector<LinkLoad>& links) {
-  constexpr double kNearlyAll = 0.85;
+  // Frames also wait for each other, so a link that is the limit idles at times.
+  constexpr double kNearlyAll = 0.75;
   const std::optional<LinkLoad> busiest = BusiestOf(links);
   if (!busiest || busiest->share < kNearlyAll) return std::nullopt;
   for (const StageLoad& stage : stages) {

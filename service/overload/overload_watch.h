@@ -40,7 +40,7 @@ class OverloadWatch {
     const StreamConfig& config;
     const pipeline::LearnerDescription& learner;
     const std::vector<StageLoad>& loads;
-    const std::vector<LinkLoad>& links = {};
+    const std::vector<LinkLoad>& links;
   };
   struct Verdict {
     Overload overload;

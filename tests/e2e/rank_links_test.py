@@ -66,7 +66,7 @@ class RankLinksTest(unittest.TestCase):
         told = self.says(r"overload: it drops .* frames a second: the network is too slow, "
                          r"as rank (\d) sends to rank (\d) for (\d+) % of the time")
         self.assertIn(told.groups()[:2], {("1", "0"), ("0", "1")})
-        self.assertGreater(self.metric(BUSIEST_LINK), 0.85)
+        self.assertGreater(self.metric(BUSIEST_LINK), 0.75)
         self.adds_up()
 
     def test_the_plan_for_a_rate_follows_the_links_speed(self):
@@ -85,7 +85,7 @@ class RankLinksTest(unittest.TestCase):
         dropped = self.dropped()
         self.predicts(80)
         self.assertEqual(dropped, self.dropped())
-        self.assertLess(self.metric(BUSIEST_LINK), 0.85)
+        self.assertLess(self.metric(BUSIEST_LINK), 0.75)
         self.adds_up()
 
 

@@ -75,9 +75,7 @@ absl::Status PlaceOnHosts(const pipeline::NetworkProfile& network, const PlanReq
 
 double MinPeriodOverHosts(const PlanRequest& request, const PlanReport& report) {
   if (!report.hosts || !request.link) return 0;
-  const double admission_ms =
-      AdmissionMs(report.plan, report.costs, request.hosts, report.hosts->transfers, *request.link);
-  return std::max(BusiestLinkOf(*report.hosts).ms, admission_ms);
+  return BusiestLinkOf(*report.hosts).ms;
 }
 
 std::string HostsText(const PlannedHosts& hosts) {

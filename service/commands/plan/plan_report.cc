@@ -154,9 +154,9 @@ absl::StatusOr<std::vector<PlanReport>> ReportsWithCopies(const NetworkProfile& 
 absl::StatusOr<std::vector<PlanReport>> ReportsOverHosts(NetworkProfile costs,
                                                          const PlanRequest& request) {
   if (request.schedule == kAutoSchedule || request.schedule == "local") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("schedule ", request.schedule,
-                     " runs on one host; use another one, such as one_f_one_b_star"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "schedule ", request.schedule,
+        " cannot be planned here over several hosts; name another one, such as one_f_one_b_star"));
   }
   for (pipeline::LayerProfile& layer : costs.layers) layer.cost.copy = 0;
   return ContiguousReports(costs, request);

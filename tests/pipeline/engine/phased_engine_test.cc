@@ -75,8 +75,10 @@ class PhasedRun {
     }
   }
   void Switch(const Plan& plan) {
-    const absl::Status switched =
-        engine_->Switch(plan, [this](const Phase& phase) { BeginIdle(phase); });
+    const absl::Status switched = engine_->Switch(plan, [this](const Phase& phase) {
+      BeginIdle(phase);
+      return absl::OkStatus();
+    });
     ASSERT_TRUE(switched.ok()) << switched;
   }
   void Pause() {
@@ -262,7 +264,13 @@ TEST(PhasedEngineTest, APlanThatCannotRunChangesNothing) {
   ASSERT_TRUE(engine.ok());
   Plan broken = HybridPhases(2)[1].plan;
   broken.devices.pop_back();
-  EXPECT_FALSE((*engine)->Switch(broken, [](const Phase&) { FAIL(); }).ok());
+  EXPECT_FALSE((*engine)
+                   ->Switch(broken,
+                            [](const Phase&) {
+                              ADD_FAILURE();
+                              return absl::OkStatus();
+                            })
+                   .ok());
   EXPECT_EQ(*(*engine)->Admit([](std::int64_t) {}), 0);
   EXPECT_TRUE((*engine)->Drain().ok());
 }

@@ -144,7 +144,8 @@ TEST(RunHistoryTest, GoesOnOverPausesAndOtherPlans) {
   admit();
   ASSERT_TRUE(engine->Pause([](const Phase&) {}).ok());
   admit();
-  ASSERT_TRUE(engine->Switch(PlanOf("partime", 3), [](const Phase&) {}).ok());
+  ASSERT_TRUE(
+      engine->Switch(PlanOf("partime", 3), [](const Phase&) { return absl::OkStatus(); }).ok());
   admit();
   ASSERT_TRUE(engine->Drain().ok());
   std::vector<Step> of_first_stage;

@@ -48,9 +48,11 @@ Outcome Learn(const std::vector<Cutting>& cuttings, const OptimizerOptions& opti
   auto next = cuttings.begin() + 1;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (next != cuttings.end() && next->first_sample == static_cast<int>(i)) {
-      const absl::Status switched = (*engine)->Switch(
-          PlanOf(chain, *next),
-          [&](const Phase& phase) { network.Switch(phase.plan, phase.first_sample, next->cuts); });
+      const absl::Status switched =
+          (*engine)->Switch(PlanOf(chain, *next), [&](const Phase& phase) {
+            network.Switch(phase.plan, phase.first_sample, next->cuts);
+            return absl::OkStatus();
+          });
       EXPECT_TRUE(switched.ok()) << switched;
       ++next;
     }

@@ -33,6 +33,11 @@ class FakeHosts {
     for (const auto& wires : wires_) wires->of(0).Abort(absl::CancelledError("the test ends"));
   }
 
+  // Messages between the newest ranks.
+  [[nodiscard]] std::int64_t arrived() const {
+    const MutexLock lock(mu_);
+    return wires_.back()->arrived();
+  }
   // Of the newest ranks.
   [[nodiscard]] FakeWires::Traffic traffic(int from, int to) const {
     const MutexLock lock(mu_);

@@ -236,7 +236,8 @@ TEST(LimitingLinkTest, IsBusyNearlyAllTheTimeAndMoreThanEachStage) {
                         {{.from = 1, .to = 0, .share = 0.1}, {.from = 2, .to = 1, .share = share}});
   };
   EXPECT_FALSE(LimitingLink(stages, {}).has_value());
-  EXPECT_FALSE(limit(0.8).has_value());
+  EXPECT_FALSE(LimitingLink({}, {{.from = 1, .to = 0, .share = 0.7}}).has_value());
+  EXPECT_FALSE(limit(0.8).has_value()) << "a stage is busier";
   EXPECT_FALSE(limit(0.86).has_value()) << "a stage is busier";
   ASSERT_TRUE(limit(0.95).has_value());
   EXPECT_EQ(limit(0.95)->from, 2);
