@@ -37,12 +37,11 @@ json LoadJson(const std::vector<StageLoad>& loads, std::size_t stage) {
   return {{"predicting", loads[stage].predicting}, {"learning", loads[stage].learning}};
 }
 
-/// The device of a stage. On another host, the process and its busiest link: "rank 1: process 17 on
-/// gpu2, sends to rank 0 for 12 % of the time".
+/// The device of a stage. With several hosts, also its process and busiest link: "rank 1: process
+/// 17 on gpu2, sends to rank 0 for 12 % of the time".
 std::string DeviceText(const pipeline::StageDescription& stage, const StreamSnapshot& snapshot) {
-  if (stage.rank == 0) return stage.device;
-  std::string text = absl::StrCat("rank ", stage.rank);
-  if (snapshot.ranks && stage.rank < std::ssize(snapshot.ranks->names)) {
+  std::string text = stage.rank == 0 ? stage.device : absl::StrCat("rank ", stage.rank);
+  if (stage.rank > 0 && snapshot.ranks && stage.rank < std::ssize(snapshot.ranks->names)) {
     absl::StrAppend(&text, ": ", snapshot.ranks->names[stage.rank]);
   }
   std::vector<LinkLoad> sent = snapshot.links;

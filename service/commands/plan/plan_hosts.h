@@ -41,8 +41,8 @@ struct BusiestLink {
                                         const PlanRequest& request, const PlanCut& cut,
                                         PlanReport& report);
 
-/// The least period, in milliseconds, because of links and admissions, which steady_state.h does
-/// not know. 0 without links. REQUIRES: PlaceOnHosts(), if `request` names hosts.
+/// The min period, in milliseconds, because hosts share their links, which steady_state.h does not
+/// know. 0 without links. REQUIRES: PlaceOnHosts(), if `request` names hosts.
 [[nodiscard]] double MinPeriodOverHosts(const PlanRequest& request, const PlanReport& report);
 
 /// One line for each transfer, and below them the load of each host's link.

@@ -21,7 +21,13 @@ struct EveryKindOfStream {
     const auto learns = [](FakeCameraStream& stream, pipeline::LabelTask task) {
       stream.Set([task](StreamSnapshot& snapshot) { snapshot.labels = {.task = task}; });
     };
-    hosts.Set([](StreamSnapshot& snapshot) { snapshot.ranks.emplace(); });
+    hosts.Set([](StreamSnapshot& snapshot) {
+      snapshot.ranks = {
+          .expected = 2,
+          .joined = 2,
+          .links = {{.from = 1, .to = 0, .bytes = 9}, {.from = 0, .to = 1, .bytes = 7}}};
+      snapshot.links = {{.from = 1, .to = 0, .share = 0.5}, {.from = 0, .to = 1, .share = 0.1}};
+    });
     learns(classes, pipeline::LabelTask::kClassification);
     learns(values, pipeline::LabelTask::kRegression);
     for (FakeCameraStream* stream : {&flow, &compared, &hosts, &classes, &values}) {

@@ -348,7 +348,8 @@ TEST(CmdPlanTest, TakesStagesOnHostsFromTheCommandLineOrTheConfiguration) {
   arguments.request.hosts.host_of_stage = {2, 1, 1, 0};
   EXPECT_THAT(RunWith(arguments, measured).out, HasSubstr("4 stages on 4 devices of 3 hosts"));
   arguments.schedule = "auto";
-  EXPECT_THAT(RunWith(arguments, measured).errors, HasSubstr("schedule auto cannot be planned here"));
+  EXPECT_THAT(RunWith(arguments, measured).errors,
+              HasSubstr("schedule auto cannot be planned here"));
 }
 
 TEST(CmdPlanTest, ALinkNeedsARateAndHosts) {
