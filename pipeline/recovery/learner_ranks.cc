@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,30 @@
 #include "pipeline/wires/link_probe.h"
 
 namespace millrace::pipeline {
+namespace {
+
+std::vector<LinkFigures> EachLink(int ranks) {
+  std::vector<LinkFigures> links;
+  for (int from = 0; from < ranks; ++from) {
+    for (int to = 0; to < ranks; ++to) {
+      if (from != to) links.push_back({.from = from, .to = to});
+    }
+  }
+  return links;
+}
+
+// The time of the bytes that one rank has sent to another one. Each rank has measured the link to
+// the rank below. Of several links, the slowest counts.
+nanoseconds TimeOnLink(const std::vector<RankWork>& ranks, std::size_t from, std::size_t to) {
+  nanoseconds megabyte{0};
+  for (std::size_t rank = std::min(from, to) + 1; rank <= std::max(from, to); ++rank) {
+    megabyte = std::max(megabyte, ranks[rank].megabyte_down);
+  }
+  const double megabytes = static_cast<double>(ranks[from].sent[to]) / 1e6;
+  return nanoseconds(std::llround(megabytes * static_cast<double>(megabyte.count())));
+}
+
+}  // namespace
 
 absl::Status CheckRankOptions(const LearnerOptions& options) {
   if (options.rank_of_stage.empty()) return absl::OkStatus();
@@ -25,29 +50,6 @@ absl::Status CheckRankOptions(const LearnerOptions& options) {
       std::ranges::all_of(options.devices, [](const std::string& name) { return name == "cpu"; });
   return on_cpus ? absl::OkStatus() : refused("stages on GPUs: leave out the devices");
 }
-
-namespace {
-
-std::vector<LinkFigures> EachLink(int ranks) {
-  std::vector<LinkFigures> links;
-  for (int from = 0; from < ranks; ++from) {
-    for (int to = 0; to < ranks; ++to) {
-      if (from != to) links.push_back({.from = from, .to = to});
-    }
-  }
-  return links;
-}
-
-// Each rank has measured the link to the rank below. Of several links, the slowest counts.
-nanoseconds MegabyteBetween(const std::vector<RankWork>& ranks, std::size_t a, std::size_t b) {
-  nanoseconds slowest{0};
-  for (std::size_t rank = std::min(a, b) + 1; rank <= std::max(a, b); ++rank) {
-    slowest = std::max(slowest, ranks[rank].megabyte_down);
-  }
-  return slowest;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<NetworkRun>> LearnerRanks::Start(Options options) {
   recovery_ = options.recovery;
@@ -230,8 +232,7 @@ std::vector<LinkFigures> LearnerRanks::Links() const {
     const auto to = static_cast<std::size_t>(link.to);
     if (from >= ranks.size() || to >= ranks[from].sent.size()) continue;
     link.bytes += ranks[from].sent[to];
-    link.busy +=
-        nanoseconds(ranks[from].sent[to] * MegabyteBetween(ranks, from, to).count() / 1'000'000);
+    link.busy += TimeOnLink(ranks, from, to);
   }
   return links;
 }
