@@ -151,8 +151,9 @@ Plan PlanOverHosts(const Plan& plan, std::span<const int> host_of_stage) {
   over.devices.clear();
   for (const std::vector<Operation>& order : plan.devices) {
     std::map<int, std::vector<Operation>> by_host;
-    for (const Operation& operation : order)
+    for (const Operation& operation : order) {
       by_host[-host_of(operation.stage)].push_back(operation);
+    }
     for (auto& [host, operations] : by_host) over.devices.push_back(std::move(operations));
   }
   return over;

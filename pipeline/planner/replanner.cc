@@ -187,7 +187,9 @@ std::optional<Replan> Replanner::Poll() {
     return std::nullopt;
   }
   if (next_links_) {
-    BeginForLinks(*std::exchange(next_links_, std::nullopt));
+    std::vector<double> links = *std::move(next_links_);
+    next_links_.reset();
+    BeginForLinks(std::move(links));
     return std::nullopt;
   }
   if (++polls_ % kPollsToALook != 0) return std::nullopt;
@@ -240,7 +242,10 @@ void Replanner::Begin(std::vector<StageCost> measured, std::string why) {
 
 // The running plan goes on. Poll() tries again after the pause.
 void Replanner::GiveUp() {
-  if (last_links_) request_.speeds.ms_per_byte = *std::exchange(last_links_, std::nullopt);
+  if (last_links_) {
+    request_.speeds.ms_per_byte = *std::move(last_links_);
+    last_links_.reset();
+  }
   if (!last_interval_) return;
   request_.interval = *last_interval_;
   last_interval_.reset();

@@ -56,7 +56,9 @@ void FindInput(double share, int multiple, const pipeline::LearnerDescription& l
   }
 }
 
-bool OnTheCpu(const pipeline::LearnerDescription& learner) {
+// Of several hosts, the idle cores of the others are unknown.
+bool MayHaveMoreStages(const StreamConfig& config, const pipeline::LearnerDescription& learner) {
+  if (!config.learner.rank_of_stage.empty() || config.learner.schedule == "local") return false;
   return std::ranges::all_of(learner.stages, [](const pipeline::StageDescription& stage) {
     return stage.device.starts_with("cpu");
   });
@@ -119,9 +121,7 @@ Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
   const auto input = pipeline::FlowNetworkInputOf(config.flow.network);
   const double share = held / overload.received_per_second;
   if (input.ok() && share < 1) FindInput(share, input->size_multiple, learner, remedies);
-  // Of several hosts, the idle cores of the others are unknown.
-  if (!OnTheCpu(learner) || !config.learner.rank_of_stage.empty()) return remedies;
-  if (config.learner.schedule == "local") return remedies;
+  if (!MayHaveMoreStages(config, learner)) return remedies;
   double sample_s = 0;
   for (const pipeline::StageDescription& stage : learner.stages) sample_s += CostS(stage, 1);
   const double cores =
