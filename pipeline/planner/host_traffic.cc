@@ -5,14 +5,12 @@
 #include <tuple>
 #include <utility>
 
+#include "pipeline/planner/partition.h"
+
 namespace millrace::pipeline {
 namespace {
 
 using Kind = HostTransfer::Kind;
-
-int StageOf(const Cuts& cuts, int layer) {
-  return static_cast<int>(std::ranges::upper_bound(cuts, layer) - cuts.begin()) + 1;
-}
 
 // The output of `layer` without the skips that pass behind it.
 double MainBytes(const NetworkProfile& network, int layer) {
@@ -83,7 +81,7 @@ std::string_view Name(Kind kind) {
 std::vector<StageSkip> SkipsOf(const NetworkProfile& network, const Cuts& cuts) {
   std::vector<StageSkip> skips;
   for (const SkipProfile& skip : network.skips) {
-    const StageSkip by_stage{StageOf(cuts, skip.from), StageOf(cuts, skip.to)};
+    const StageSkip by_stage{StageOfLayer(cuts, skip.from), StageOfLayer(cuts, skip.to)};
     const bool known = std::ranges::any_of(skips, [&](const StageSkip& other) {
       return other.from == by_stage.from && other.to == by_stage.to;
     });
@@ -97,17 +95,17 @@ std::vector<HostTransfer> TransfersOf(const NetworkProfile& network, const Cuts&
   Transfers transfers(placement);
   transfers.Add(Kind::kInput, 0, transfers.HostOf(1), network.input_bytes);
   for (const int cut : cuts) {
-    const int stage = StageOf(cuts, cut);
+    const int stage = StageOfLayer(cuts, cut);
     transfers.AddTensor(plan, stage - 1, stage, MainBytes(network, cut - 1));
   }
   for (const SkipProfile& skip : network.skips) {
-    const int from = StageOf(cuts, skip.from);
-    const int to = StageOf(cuts, skip.to);
+    const int from = StageOfLayer(cuts, skip.from);
+    const int to = StageOfLayer(cuts, skip.to);
     if (from < to) transfers.AddTensor(plan, from, to, skip.bytes);
   }
   const double copies = (1 + placement.kept_of_weights) / placement.copy_every;
   for (int layer = 0; layer < static_cast<int>(network.layers.size()); ++layer) {
-    transfers.Add(Kind::kWeights, transfers.HostOf(StageOf(cuts, layer)), 0,
+    transfers.Add(Kind::kWeights, transfers.HostOf(StageOfLayer(cuts, layer)), 0,
                   network.layers[layer].weight_bytes * copies);
   }
   return transfers.all();

@@ -74,14 +74,6 @@ std::string WhyLinksMoved(const std::vector<StageCost>& before, const std::vecto
                       " ms a sample instead of ", Digits(before[moved].copy));
 }
 
-StageCost Times(StageCost cost, double factor) {
-  cost.forward *= factor;
-  cost.backward *= factor;
-  cost.weight_gradient *= factor;
-  cost.update *= factor;
-  return cost;
-}
-
 // Takes over what was measured. On several hosts, a stage's host is slow, and not its layers: they
 // may move to another one.
 void Adapt(PlannerRequest& request, const Cuts& cuts, const std::vector<StageCost>& measured) {
@@ -172,12 +164,14 @@ std::vector<StageCost> Replanner::Planned() const {
 }
 
 void Replanner::Report(const std::vector<double>& forward_ms) {
-  std::vector<StageCost> measured = Planned();
-  if (forward_ms.size() != measured.size()) return;  // Of a plan before.
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    measured[i] = Times(measured[i], Ratio(measured[i].forward, forward_ms[i]));
+  const std::vector<StageCost> planned = Planned();
+  if (forward_ms.size() != planned.size()) return;  // Of a plan before.
+  DeviceSpeeds now = request_.speeds;
+  now.slowness.resize(planned.size(), 1);
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    now.slowness[i] *= Ratio(planned[i].forward, forward_ms[i]);
   }
-  watch_.Report(std::move(measured));
+  watch_.Report(StageCosts(request_.layers, running_.cuts, now));
 }
 
 std::optional<Replan> Replanner::Poll() {

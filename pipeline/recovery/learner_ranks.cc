@@ -128,9 +128,7 @@ absl::Status LearnerRanks::ResumeWith(RankGroup& group) {
   RankTask task = FromNow(task_);
   task.network_file = file_;
   MILLRACE_RETURN_IF_ERROR(SendTask(group, task));
-  if (task_.measures_links) {
-    MILLRACE_RETURN_IF_ERROR(AnswerProbe(group.wires(), /*rank=*/1, kProbeTag));
-  }
+  MILLRACE_RETURN_IF_ERROR(AnswerProbe(group.wires(), /*rank=*/1, kProbeTag));
   return run_->Resume(RanksOver(group.wires(), group.epoch(), sent));
 }
 

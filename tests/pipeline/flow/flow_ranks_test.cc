@@ -54,6 +54,16 @@ class FlowRanksTest : public RankedLearnersTest {
     std::filesystem::remove(own_);
   }
 
+  // On auto, with each stage on a rank of its own.
+  static LearnerOptions ForAFastCamera(const FakeClock& clock) {
+    return {.width = kWavesSide,
+            .height = kWavesSide,
+            .schedule = "auto",
+            .frames_per_second = 1000,
+            .rank_of_stage = {2, 1, 0},
+            .clock = &clock};
+  }
+
   // Calls `next` until a learner on auto has another plan. The links' speeds come first, and may
   // keep the plan.
   template <typename Next>
@@ -208,15 +218,10 @@ TEST_F(FlowRanksTest, PlanAgainForASlowerCamera) {
   FakeHosts hosts(FollowFlow);
   LearnerHooks hooks;
   hooks.join_ranks = [&](const JoinRequest& request) { return hosts.Join(request.size, {}); };
-  LearnerOptions options{.width = kWavesSide,
-                         .height = kWavesSide,
-                         .schedule = "auto",
-                         .frames_per_second = 1000,
-                         .clock = &clock};
-  options.rank_of_stage = {2, 1, 0};
   std::atomic<int> predictions = 0;
   auto made = MakeFlowLearner(
-      options, {.network = "refine"}, [&](const ModelPrediction&) { ++predictions; }, hooks);
+      ForAFastCamera(clock), {.network = "refine"}, [&](const ModelPrediction&) { ++predictions; },
+      hooks);
   ASSERT_TRUE(made.ok()) << made.status();
   Learner& learner = **made;
   int samples = 0;
@@ -266,15 +271,10 @@ class FlowRanksSwitchTest : public FlowRanksTest {
       const std::int64_t messages = groups++ == 0 ? lost_after : -1;
       return hosts.Join(request.size, {.rank = 1, .after_messages = messages});
     };
-    LearnerOptions options{.width = kWavesSide,
-                           .height = kWavesSide,
-                           .schedule = "auto",
-                           .frames_per_second = 1000,
-                           .clock = &clock};
-    options.rank_of_stage = {2, 1, 0};
     std::atomic<int> predictions = 0;
     const auto made = MakeFlowLearner(
-        options, {.network = "refine"}, [&](const ModelPrediction&) { ++predictions; }, hooks);
+        ForAFastCamera(clock), {.network = "refine"},
+        [&](const ModelPrediction&) { ++predictions; }, hooks);
     ASSERT_TRUE(made.ok()) << made.status();
     Learner& learner = **made;
     constexpr int kSamples = 10;
